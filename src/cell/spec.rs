@@ -1,0 +1,70 @@
+//! What a cell is asked to do, and what it says: JSON on the child's stdin, JSON lines on its stdout.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::measure::alloc::Allocator;
+use crate::record::{LatencyRow, Row, TimelineRow};
+use crate::workload::DataSpec;
+
+/// One measurement, run in a fresh child process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    pub experiment: String,
+    /// Id of the cell, unique within a run and the same when the run is planned again.
+    pub cell: String,
+    pub round: u32,
+    pub kind: Kind,
+    pub store: String,
+    /// The A/A twin: the same store once more, under the name `STORE+twin`.
+    pub twin: bool,
+    pub data: DataSpec,
+    /// Items to take from the source: how many to make, or at most how many to read (`None`: all).
+    pub entries: Option<u64>,
+    pub threads: u32,
+    /// Exponent of the popularity law of the requests, 0..=2.
+    pub zipf: f64,
+    pub allocator: Allocator,
+    pub seed: u64,
+    /// Blocks per entry of the modelled service's other heap, for the share of the store in all live blocks.
+    pub service_blocks_per_entry: f64,
+    /// Wall time of the timed reads, milliseconds.
+    pub read_ms: u64,
+    /// Where a cell leaves files (a dhat profile) and a store keeps its own.
+    pub directory: Option<PathBuf>,
+}
+
+impl Spec {
+    /// The store's name as rows carry it.
+    pub fn store_label(&self) -> String {
+        if self.twin { format!("{}+twin", self.store) } else { self.store.clone() }
+    }
+}
+
+/// What a cell measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Heap blocks, bytes and resident memory by phase; the allocation counters are on.
+    Memory,
+    /// As `Memory`, with a refresh between the steady state and the drop, and a timeline.
+    Refresh,
+    /// Throughput and latency of gets; nothing is counted.
+    Time,
+    /// One load with the source read by streaming, or with the whole document parsed first (`ParseAll`).
+    LoadStreaming,
+    LoadParseAll,
+}
+
+/// One line of the child's stdout.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    Row(Row),
+    Latency(LatencyRow),
+    Timeline(TimelineRow),
+    /// The last line of a cell that ended as it should; without it the cell has failed.
+    Done,
+}

@@ -1,0 +1,3 @@
+//! `experiments/*.toml` to a typed plan and a list of cells. Refuses what can't run before anything runs.
+
+pub mod file;
