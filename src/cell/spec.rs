@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::alloc::Allocator;
-use crate::record::{LatencyRow, Row, TimelineRow};
+use crate::record::{LatencyRow, Row, Status, TimelineRow};
 use crate::workload::DataSpec;
 
 /// One measurement, run in a fresh child process.
@@ -37,9 +37,14 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// The store's name as rows carry it.
+    /// The store's name as rows carry it. A load cell compares ways to read one document, not stores.
     pub fn store_label(&self) -> String {
-        if self.twin { format!("{}+twin", self.store) } else { self.store.clone() }
+        match self.kind {
+            Kind::LoadStreaming => "streaming".to_owned(),
+            Kind::LoadParseAll => "parse-all".to_owned(),
+            _ if self.twin => format!("{}+twin", self.store),
+            _ => self.store.clone(),
+        }
     }
 }
 
@@ -53,9 +58,27 @@ pub enum Kind {
     Refresh,
     /// Throughput and latency of gets; nothing is counted.
     Time,
-    /// One load with the source read by streaming, or with the whole document parsed first (`ParseAll`).
+    /// One load of a JSON document that is read by streaming.
     LoadStreaming,
+    /// The same document, parsed as a whole before the load.
     LoadParseAll,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Refresh => "refresh",
+            Self::Time => "time",
+            Self::LoadStreaming => "load-streaming",
+            Self::LoadParseAll => "load-parse-all",
+        }
+    }
+
+    /// Whether the child counts its allocations. Counting slows every allocation, so timed cells don't.
+    pub fn counts(self) -> bool {
+        self != Self::Time
+    }
 }
 
 /// One line of the child's stdout.
@@ -65,6 +88,8 @@ pub enum Message {
     Row(Row),
     Latency(LatencyRow),
     Timeline(TimelineRow),
+    /// The cell found a fault of the store; the rows before it stand as evidence.
+    Fault { status: Status, reason: String },
     /// The last line of a cell that ended as it should; without it the cell has failed.
     Done,
 }

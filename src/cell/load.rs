@@ -1,0 +1,87 @@
+//! What reading the document costs beside the store: a JSON file read by streaming, or parsed as a whole first.
+
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use super::emit::Emitter;
+use super::heap::{Holding, Snapshot};
+use super::memory::{config, emit_load_peak, source, warm_up};
+use super::spec::{Kind, Spec};
+use crate::items::{Items, Slice};
+use crate::record::Phase;
+use crate::registry::{Row, Visitor};
+use crate::store::Store;
+use crate::workload::{self, DataSpec};
+
+pub struct Load<'a> {
+    pub spec: &'a Spec,
+    pub emitter: &'a mut Emitter,
+}
+
+impl Visitor for Load<'_> {
+    type Output = Result<()>;
+
+    fn visit<S: Store>(self, _row: &'static Row) -> Result<()> {
+        let Load { spec, emitter } = self;
+        let directory = spec.directory.clone().unwrap_or_else(std::env::temp_dir);
+        let document = tempfile::Builder::new().prefix("document-").suffix(".json").tempfile_in(directory)?;
+        let written = write_document(spec, document.path().to_owned())?;
+        let from_file = DataSpec {
+            source: format!("json:{}", document.path().display()),
+            key_column: None,
+            value_column: None,
+        };
+        let from_file = Spec { data: from_file, ..spec.clone() };
+        warm_up::<S>(&from_file)?;
+        let baseline = Snapshot::take()?;
+        Snapshot::start_phase()?;
+        let store = match spec.kind {
+            Kind::LoadParseAll => parse_all::<S>(&from_file, document.path().to_owned())?,
+            _ => S::load(&mut *workload::open(&from_file.data, None, spec.seed)?, &config(spec))?,
+        };
+        let loaded = Snapshot::take()?;
+        let holding = Holding::of(&store);
+        drop(store);
+
+        baseline.emit(Phase::Baseline, &baseline, emitter);
+        emitter.row(Phase::Load, "document_bytes", written as f64);
+        emit_load_peak(&loaded, &baseline, emitter);
+        emitter.row(Phase::Load, "rss_growth_bytes", loaded.peak_growth(&baseline));
+        holding.emit(Phase::Steady, &loaded, &baseline, emitter);
+        Ok(())
+    }
+}
+
+/// Writes the cell's items as one JSON object, item by item.
+fn write_document(spec: &Spec, path: PathBuf) -> Result<u64> {
+    let file = std::fs::File::create(&path).with_context(|| format!("creating {}", path.display()))?;
+    let mut out = BufWriter::new(file);
+    let mut items = source(spec)?;
+    let mut separator = "{";
+    while let Some(item) = items.next_item().context("data")? {
+        out.write_all(separator.as_bytes())?;
+        serde_json::to_writer(&mut out, &String::from_utf8_lossy(item.key))?;
+        out.write_all(b":")?;
+        serde_json::to_writer(&mut out, &String::from_utf8_lossy(item.value))?;
+        separator = ",\n";
+    }
+    out.write_all(if separator == "{" { b"{}" } else { b"}" })?;
+    let file = out.into_inner().context("the last bytes of the document")?;
+    Ok(file.metadata()?.len())
+}
+
+/// The usual way: the text in memory, then the parsed document, then the store.
+fn parse_all<S: Store>(spec: &Spec, path: PathBuf) -> Result<S> {
+    let text = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+    let document: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&text)?;
+    let pairs: Vec<(String, String)> = document
+        .into_iter()
+        .filter_map(|(key, value)| match value {
+            serde_json::Value::String(text) => Some((key, text)),
+            _ => None,
+        })
+        .collect();
+    Ok(S::load(&mut Slice::new(&pairs), &config(spec))?)
+}

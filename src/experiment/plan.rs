@@ -1,0 +1,185 @@
+//! From an experiment, a scale and the user's wishes to the list of cells, in the order in which they will run.
+
+use anyhow::{Context, Result, bail};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+
+use super::catalogue::{check_skews, check_threads};
+use super::estimate::{Estimate, estimate};
+use super::file::{Experiment, Grid, Scale, ScaleSettings, Sizes};
+use crate::cell::spec::{Kind, Spec};
+use crate::measure::alloc::Allocator;
+use crate::registry;
+use crate::workload::{DataSpec, Survey};
+
+/// What the user asked for on the command line; `None` leaves the experiment's own setting.
+#[derive(Debug, Clone, Default)]
+pub struct Wishes {
+    pub stores: Option<Vec<String>>,
+    pub entries: Option<Vec<u64>>,
+    pub threads: Option<Vec<u32>>,
+    pub zipf: Option<Vec<f64>>,
+    pub rounds: Option<u32>,
+    pub allocator: Option<Vec<Allocator>>,
+}
+
+/// Everything a run will do.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub experiment: Experiment,
+    pub scale: Scale,
+    pub data: DataSpec,
+    pub seed: u64,
+    /// In the order of running: shuffled within each round.
+    pub cells: Vec<Cell>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Cell {
+    pub spec: Spec,
+    pub estimate: Estimate,
+}
+
+/// The data of a run, surveyed beforehand.
+pub struct Data<'a> {
+    pub spec: &'a DataSpec,
+    pub survey: &'a Survey,
+    /// Made at any size, rather than read from files.
+    pub synthetic: bool,
+}
+
+/// Plans a run. Nothing has run when this fails.
+///
+/// # Errors
+/// A scale that the experiment does not have, a store that can't do what a grid asks, wishes out of range, an empty plan.
+pub fn plan(experiment: &Experiment, scale: Scale, data: &Data, wishes: &Wishes, seed: u64) -> Result<Plan> {
+    check_wishes(wishes)?;
+    let settings = experiment.scales.get(&scale).with_context(|| {
+        let known: Vec<String> = experiment.scales.keys().map(|scale| format!("{scale:?}").to_lowercase()).collect();
+        format!("{} has no scale {scale:?}; it has {}", experiment.name, known.join(", "))
+    })?;
+    let mut rounds: Vec<Vec<Spec>> = Vec::new();
+    for grid in &experiment.grids {
+        let count = wishes.rounds.or(grid.rounds).unwrap_or(settings.rounds);
+        for round in 0..count {
+            if rounds.len() <= round as usize {
+                rounds.push(Vec::new());
+            }
+            rounds[round as usize].extend(grid_cells(experiment, grid, settings, data, wishes, seed, round)?);
+        }
+    }
+    let mut shuffler = StdRng::seed_from_u64(seed);
+    for round in &mut rounds {
+        round.shuffle(&mut shuffler);
+    }
+    let cells: Vec<Cell> =
+        rounds.into_iter().flatten().map(|spec| Cell { estimate: estimate(&spec, data.survey), spec }).collect();
+    if cells.is_empty() {
+        bail!("{}: nothing is left to run; `larder list` names the stores", experiment.name);
+    }
+    Ok(Plan { experiment: experiment.clone(), scale, data: data.spec.clone(), seed, cells })
+}
+
+fn check_wishes(wishes: &Wishes) -> Result<()> {
+    if let Some(skews) = &wishes.zipf {
+        check_skews(skews).context("--zipf")?;
+    }
+    if let Some(threads) = &wishes.threads {
+        check_threads(threads).context("--threads")?;
+    }
+    if let Some(entries) = &wishes.entries
+        && (entries.is_empty() || entries.iter().any(|&count| count == 0 || count > 1 << 32))
+    {
+        bail!("--entries: use 1 to {}", 1u64 << 32);
+    }
+    if wishes.rounds == Some(0) {
+        bail!("--rounds: at least 1");
+    }
+    Ok(())
+}
+
+/// Sizes of a grid, ascending. Files are read whole, and at the same fractions of the whole as the scale's sizes have of their largest.
+fn sizes(settings: &ScaleSettings, data: &Data, wishes: &Wishes, sizes: Sizes) -> Vec<u64> {
+    let mut all = wishes.entries.clone().unwrap_or_else(|| settings.entries.clone());
+    all.sort_unstable();
+    if !data.synthetic {
+        let largest = *all.last().expect("validated: not empty") as f64;
+        let items = data.survey.items;
+        all = match wishes.entries {
+            Some(_) => all.iter().map(|&count| count.min(items)).collect(),
+            None => all.iter().map(|&count| (count as f64 / largest * items as f64).round().max(1.0) as u64).collect(),
+        };
+    }
+    all.dedup();
+    if sizes == Sizes::Largest { all.split_off(all.len() - 1) } else { all }
+}
+
+fn grid_cells(
+    experiment: &Experiment,
+    grid: &Grid,
+    settings: &ScaleSettings,
+    data: &Data,
+    wishes: &Wishes,
+    seed: u64,
+    round: u32,
+) -> Result<Vec<Spec>> {
+    let loads = matches!(grid.kind, Kind::LoadStreaming | Kind::LoadParseAll);
+    let patterns = match (&wishes.stores, &grid.stores) {
+        (Some(wished), _) if !loads => wished,
+        (_, Some(own)) => own,
+        _ => &experiment.stores,
+    };
+    let chosen = registry::select(patterns)?;
+    let threads = wishes.threads.as_ref().filter(|_| grid.kind == Kind::Time).unwrap_or(&grid.threads);
+    let skews = wishes.zipf.as_ref().filter(|_| grid.kind == Kind::Time).unwrap_or(&grid.zipf);
+    let allocators = wishes.allocator.as_ref().unwrap_or(&grid.allocators);
+    let mut specs = Vec::new();
+    for store in chosen {
+        let twin_too = !loads && experiment.twin.as_deref() == Some(store.name);
+        for twin in [false, true].into_iter().take(1 + usize::from(twin_too)) {
+            for &entries in &sizes(settings, data, wishes, grid.sizes) {
+                for &allocator in allocators {
+                    for &threads in threads {
+                        for &zipf in skews {
+                            let mut spec = Spec {
+                                experiment: experiment.name.clone(),
+                                cell: String::new(),
+                                round,
+                                kind: grid.kind,
+                                store: store.name.to_owned(),
+                                twin,
+                                data: data.spec.clone(),
+                                entries: Some(entries),
+                                threads,
+                                zipf,
+                                allocator,
+                                seed,
+                                service_blocks_per_entry: grid.service_blocks_per_entry,
+                                read_ms: if grid.kind == Kind::Time { settings.read_ms } else { 0 },
+                                directory: None,
+                            };
+                            spec.cell = cell_id(&spec);
+                            specs.push(spec);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(specs)
+}
+
+fn cell_id(spec: &Spec) -> String {
+    format!(
+        "{}/{}/n{}/{}/t{}/z{}/s{}/r{}",
+        spec.kind.name(),
+        spec.store_label(),
+        spec.entries.unwrap_or(0),
+        spec.allocator.name(),
+        spec.threads,
+        spec.zipf,
+        spec.service_blocks_per_entry,
+        spec.round
+    )
+}
