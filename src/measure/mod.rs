@@ -1,3 +1,7 @@
 //! Allocator layer, memory readings, latency histograms, clocks. Knows nothing of stores and workloads.
 
 pub mod alloc;
+pub mod clock;
+pub mod latency;
+pub mod machine;
+pub mod memory;
