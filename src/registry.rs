@@ -1,7 +1,7 @@
 //! Every store: one row each. A row names the type; [`visit`] hands it to generic code, so that timed loops are
 //! monomorphised. Knows nothing of the harness, and is the only place outside `store` that names a design.
 
-use crate::store::{Store, flat_map, null, packed};
+use crate::store::{Store, flat_map, null, packed, sync_map};
 
 /// Marks rows that are planted to test the harness; such rows are hidden.
 const HIDDEN: &str = "bad";
@@ -69,6 +69,8 @@ macro_rules! rows {
 rows! {
     "null", null::Null, ["control"],
         "control: keeps nothing, answers every get with the same short value";
+    "sync-map", sync_map::SyncMap, ["memory", "uber"],
+        "Go's sync.Map before 1.24: lock-free reads, boxed keys and values; 6 blocks per entry";
     "flat-map", flat_map::FlatMap, ["memory", "uber"],
         "one hash map of key bytes to value bytes behind a reader-writer lock; 2 blocks per entry";
     "packed", packed::Packed, ["memory", "uber"],

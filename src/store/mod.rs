@@ -7,6 +7,8 @@ pub mod flat_map;
 mod hash;
 pub mod null;
 pub mod packed;
+pub mod swapped;
+pub mod sync_map;
 
 use std::path::PathBuf;
 
