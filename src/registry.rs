@@ -1,7 +1,7 @@
 //! Every store: one row each. A row names the type; [`visit`] hands it to generic code, so that timed loops are
 //! monomorphised. Knows nothing of the harness, and is the only place outside `store` that names a design.
 
-use crate::store::{Store, flat_map, null, packed, sync_map};
+use crate::store::{Store, bad, flat_map, null, packed, sync_map};
 
 /// Marks rows that are planted to test the harness; such rows are hidden.
 const HIDDEN: &str = "bad";
@@ -75,6 +75,22 @@ rows! {
         "one hash map of key bytes to value bytes behind a reader-writer lock; 2 blocks per entry";
     "packed", packed::Packed, ["memory", "uber"],
         "key and value in one block behind one-word pointers, reader-writer lock; 1 block per entry";
+    "bad-liar", bad::Bad<bad::Liar>, ["bad"],
+        "planted fault: a wrong value for one key in 1000";
+    "bad-loser", bad::Bad<bad::Loser>, ["bad"],
+        "planted fault: one key in 1000 is lost";
+    "bad-leaker", bad::Bad<bad::Leaker>, ["bad"],
+        "planted fault: 100 blocks of 64 bytes are left behind at drop";
+    "bad-panicker", bad::Bad<bad::Panicker>, ["bad"],
+        "planted fault: panics after 1000 gets";
+    "bad-hanger", bad::Bad<bad::Hanger>, ["bad"],
+        "planted fault: the load never returns";
+    "bad-eater", bad::Bad<bad::Eater>, ["bad"],
+        "planted fault: the load takes memory without end";
+    "bad-slow", bad::Bad<bad::Slow>, ["bad"],
+        "planted fault: every fifth get looks up twice, 20% slower than flat-map";
+    "bad-double", bad::Double, ["bad", "control"],
+        "planted peak: one block of 1024 bytes per entry, so that a refresh needs exactly twice";
 }
 
 /// Every row, hidden ones too, in the order of lists and figures.

@@ -3,6 +3,7 @@
 //! Keys and values are bytes. A get lends the value to a closure: a design that has to copy pays for it inside the call.
 //! An I/O error is an error, never a miss.
 
+pub mod bad;
 pub mod flat_map;
 mod hash;
 pub mod null;
