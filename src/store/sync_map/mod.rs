@@ -91,7 +91,7 @@ impl Store for SyncMap {
     }
 
     /// Walks the maps under the lock. The keys of deleted entries count as long as they are kept. Left out are replaced
-    /// values on their way to being freed, and the epoch's own fixed blocks: some 3 KiB, and 2.3 KiB for each thread.
+    /// values on their way to being freed, and the epoch's own blocks: about 8 KiB, and 2 KiB more for each thread.
     fn footprint(&self) -> Footprint {
         self.inspect(|_, read, locked, guard| {
             let mut footprint = tables(read, locked);
