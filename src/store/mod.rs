@@ -3,6 +3,14 @@
 //! Keys and values are bytes. A get lends the value to a closure: a design that has to copy pays for it inside the call.
 //! An I/O error is an error, never a miss.
 
+pub mod bad;
+pub mod flat_map;
+mod hash;
+pub mod null;
+pub mod packed;
+pub mod swapped;
+pub mod sync_map;
+
 use std::path::PathBuf;
 
 use crate::items::{Items, SourceError};
