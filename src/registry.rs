@@ -175,7 +175,7 @@ fn matching(pattern: &str) -> Result<Vec<&'static Row>, UnknownStore> {
 }
 
 /// The known name most like this one, where one is alike enough to be a slip of the fingers.
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     // Below 0.7 the Jaro-Winkler measure finds kinship between names that share no more than a letter or two.
     const ALIKE: f64 = 0.7;
     known

@@ -59,7 +59,8 @@ fn named(known: &[Experiment], name: &str) -> Result<Vec<Experiment>> {
         .collect();
     if found.is_empty() {
         let nearest = registry::nearest(name, known.iter().map(|experiment| experiment.name.as_str()));
-        bail!("no experiment is called {name:?}; did you mean {nearest:?}? `larder list` names them all");
+        let hint = nearest.map(|nearest| format!(" (did you mean {nearest}?)")).unwrap_or_default();
+        bail!("no experiment is called {name:?}{hint}; `larder list` names them all");
     }
     Ok(found)
 }

@@ -1,0 +1,1 @@
+pub fn validate(_: &str) -> anyhow::Result<()> { Ok(()) }
