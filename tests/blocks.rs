@@ -175,12 +175,12 @@ fn churn<S: Store>(store: &S, pairs: &Pairs) {
         let new = [b"new.", &key[..]].concat();
         match at % 4 {
             0 => updates.put(key, value).unwrap(),
-            1 => drop(updates.remove(key).unwrap()),
+            1 => assert!(updates.remove(key).unwrap()),
             2 => updates.put(&new, value).unwrap(),
-            _ => drop(reader.get(&new, <[u8]>::len).unwrap()),
+            _ => assert_eq!(reader.get(&new, <[u8]>::len).unwrap(), None),
         }
         if at % 16 == 14 {
-            drop(updates.remove(&new).unwrap());
+            assert!(updates.remove(&new).unwrap());
         }
     }
 }
@@ -197,8 +197,9 @@ fn ten_times_putting_every_value_anew_does_not_grow_a_store() {
             }
         });
         eprintln!("{}: {grown:?} after putting everything ten times", row.name);
-        // Values on their way to being freed: sync-map's epochs hold back a few bags of 64, which is 4% of one round.
-        let allowed = if row.name == "sync-map" { 5000 * 150 / 20 } else { 0 };
+        // Values on their way to being freed: sync-map's epochs hold back the bags of two epochs and those being filled,
+        // at most eight bags of 64 values with their boxes. Putting everything once makes 78 bags.
+        let allowed = if row.name == "sync-map" { 8 * 64 * (150 + 32) } else { 0 };
         assert!((0..=allowed).contains(&grown.bytes), "{}: {grown:?}", row.name);
     }
     for_each_store!(check);
