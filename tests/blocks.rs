@@ -14,7 +14,7 @@ use larder::store::null::Null;
 use larder::store::packed::Packed;
 use larder::store::swapped::{Swapped, prepare_thread};
 use larder::store::sync_map::SyncMap;
-use larder::store::{Config, Reader, Store};
+use larder::store::{Config, Reader, Store, Update};
 
 struct Counting;
 
@@ -165,6 +165,19 @@ fn a_dropped_store_gives_back_every_block_and_byte() {
         assert_eq!(left, Heap::default(), "{}", row.name);
     }
     for_each_store!(check);
+}
+
+#[test]
+fn keys_that_sync_map_forgets_in_a_promotion_are_freed_with_their_entries() {
+    let pairs = pairs(1000, 40);
+    let ((), left) = counted(|| {
+        let store: SyncMap = load(&pairs);
+        pairs.iter().for_each(|(key, _)| assert!(store.remove(key).unwrap()));
+        store.put(b"new", b"begins a dirty map, which expunges the removed keys").unwrap();
+        store.promote();
+        assert_eq!((store.entries(), store.footprint().keys), (1, 3));
+    });
+    assert_eq!(left, Heap::default());
 }
 
 /// Replaces, removes, adds and reads, so that every way of getting rid of a block is gone.
