@@ -88,7 +88,7 @@ rows! {
     "bad-eater", bad::Bad<bad::Eater>, ["bad"],
         "planted fault: the load takes memory without end";
     "bad-slow", bad::Bad<bad::Slow>, ["bad"],
-        "planted fault: every fifth get looks up twice, 20% slower than flat-map";
+        "planted fault: one get in eight looks up twice, about 20% slower than flat-map";
     "bad-double", bad::Double, ["bad", "control"],
         "planted peak: one block of 1024 bytes per entry, so that a refresh needs exactly twice";
 }

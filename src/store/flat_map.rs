@@ -80,11 +80,18 @@ impl Store for FlatMap {
     }
 }
 
-impl Update for FlatMap {
-    fn put(&self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+impl FlatMap {
+    /// Adds the key or replaces its value: [`Update::put`], which can't fail here.
+    pub fn set(&self, key: &[u8], value: &[u8]) {
         let value = value.into();
         // The replaced value is freed after the lock is given back.
         let _replaced = insert(&mut self.pairs.write(), &self.hash, key, value);
+    }
+}
+
+impl Update for FlatMap {
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        self.set(key, value);
         Ok(())
     }
 
