@@ -57,7 +57,7 @@ fn uber_refresh_finds_the_second_copy_of_every_store() {
 #[test]
 fn a_planted_double_peak_is_found_within_two_percent() {
     let out = tempfile::tempdir().unwrap();
-    let more = ["--stores", "bad-double", "--entries", "65536"];
+    let more = ["--stores", "bad-double", "--entries", "524288"];
     assert_well(&experiment("uber-refresh", out.path(), &more));
     let rows = rows(&out.path().join("uber-refresh"));
     for metric in ["refresh_requested_peak_ratio", "refresh_peak_ratio"] {

@@ -73,11 +73,27 @@ pub const LANGUAGES: &[Language] = &[
     Language { tag: "zh-TW", script: Signs { first: 0x5200, count: 1500 } },
 ];
 
+/// Varieties that mostly say what another language says, and how often, out of 100.
+const VARIETIES: [(&str, &str, u64); 3] = [("en-GB", "en", 85), ("es-MX", "es", 65), ("fr-CA", "fr", 65)];
+/// Texts that nobody has translated stand in English, out of 100. (Real catalogues have more; translators' tools drop some.)
+const UNTRANSLATED: u64 = 11;
+
+/// The language in whose words a text of `language` stands, by an even draw.
+pub fn text_of(language: usize, draw: u64) -> usize {
+    let numbered = |tag: &str| LANGUAGES.iter().position(|language| language.tag == tag).unwrap_or(language);
+    let chance = draw % 100;
+    match VARIETIES.iter().find(|(tag, ..)| *tag == LANGUAGES[language].tag) {
+        Some((_, of, often)) if chance < *often => numbered(of),
+        None if chance < UNTRANSLATED => numbered("en"),
+        _ => language,
+    }
+}
+
 /// Words of a language, and phrases that come again.
-const WORDS: usize = 1500;
-const PHRASES: usize = 600;
+const WORDS: usize = 700;
+const PHRASES: usize = 120;
 /// Share of a text that is made of phrases rather than of single words, out of 100.
-const PHRASED: u32 = 75;
+const PHRASED: u32 = 90;
 
 /// Words and phrases of one language, the frequent ones first.
 pub struct Vocabulary {
@@ -95,7 +111,7 @@ impl Vocabulary {
         let mut vocabulary = Self { words, phrases: Vec::new(), spaced };
         for _ in 0..PHRASES {
             let mut phrase = Vec::new();
-            for _ in 0..rng.random_range(3..9) {
+            for _ in 0..rng.random_range(4..13) {
                 vocabulary.add_word(&mut rng, &mut phrase);
             }
             vocabulary.phrases.push(String::from_utf8(phrase).expect("words are text"));

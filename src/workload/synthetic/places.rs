@@ -8,7 +8,7 @@ const AREAS: [&str; 16] = [
 const SCREENS: [&str; 32] = [
     "checkout", "home_screen", "trip_planner", "payment_method_selection", "order_tracking", "profile_settings", "destination_search",
     "upfront_fare_breakdown", "receipt_details", "scheduled_rides", "document_upload", "notification_preferences", "referral_program",
-    "account_recovery", "earnings_summary", "vehicle_inspection", "delivery_instructions", "restaurant_menu", "cart_review",
+    "account_recovery", "earnings_summary", "vehicle_inspection_report", "delivery_instructions", "restaurant_menu", "cart_review",
     "membership_benefits", "lost_item_report", "emergency_assistance", "airport_pickup", "group_order", "cancellation_policy",
     "language_selector", "tax_information", "onboarding_welcome", "weekly_statement", "promotions_hub", "accessibility_options",
     "two_factor_login",
@@ -25,6 +25,11 @@ const ROLES: [&str; 16] = [
     "success_message", "warning", "footnote", "confirmation_question", "plural_many", "short_form",
 ];
 
+const STEPS: [&str; 12] = [
+    "first_visit_guidance", "returning_user", "guest_checkout", "retry_after_failure", "offline_mode_fallback", "review_step", "final_confirmation_step", "experiment_a",
+    "experiment_b", "legacy_checkout_flow", "express_flow", "family_account",
+];
+
 /// Writes the key of a message, without its language. The number in mixed radix is the path, what is left of it a numbered variant.
 pub fn write(message: u64, into: &mut Vec<u8>) {
     let mut rest = message;
@@ -34,9 +39,12 @@ pub fn write(message: u64, into: &mut Vec<u8>) {
         digit as usize
     };
     // Neighbours differ in the last names first, as in a sorted document.
-    let (role, part, screen, area) = (digit(ROLES.len()), digit(PARTS.len()), digit(SCREENS.len()), digit(AREAS.len()));
+    let (role, part, step) = (digit(ROLES.len()), digit(PARTS.len()), digit(STEPS.len()));
+    let (screen, area) = (digit(SCREENS.len()), digit(AREAS.len()));
     let variant = rest;
-    for name in ["translations.", AREAS[area], ".", SCREENS[screen], ".", PARTS[part], ".", ROLES[role]] {
+    into.extend_from_slice(b"translations");
+    for name in [AREAS[area], SCREENS[screen], STEPS[step], PARTS[part], ROLES[role]] {
+        into.push(b'.');
         into.extend_from_slice(name.as_bytes());
     }
     if variant > 0 {
