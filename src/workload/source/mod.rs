@@ -6,8 +6,11 @@ use super::DataSpec;
 use super::synthetic::Synthetic;
 use crate::items::{Item, Items, SourceError};
 
+mod catalogue;
+pub mod csv;
 pub mod document;
 pub mod json;
+pub mod mo;
 pub mod survey;
 mod text;
 
@@ -34,6 +37,13 @@ pub fn sources() -> &'static [(&'static str, &'static str)] {
 pub enum Source {
     Synthetic,
     Json(PathBuf),
+    Csv {
+        path: PathBuf,
+        key_column: String,
+        value_column: String,
+    },
+    /// A folder.
+    Mo(PathBuf),
 }
 
 impl Source {
@@ -48,8 +58,23 @@ impl Source {
             ("synthetic", None) => Self::Synthetic,
             ("synthetic", Some(_)) => return Err(SourceError::new("data: synthetic takes no path; write `synthetic`")),
             ("json", Some(path)) if !path.is_empty() => Self::Json(path.into()),
+            ("csv", Some(path)) if !path.is_empty() => {
+                let column = |named: &Option<String>, usual: &str| named.clone().unwrap_or_else(|| usual.to_owned());
+                return Ok(Self::Csv {
+                    path: path.into(),
+                    key_column: column(&spec.key_column, "key"),
+                    value_column: column(&spec.value_column, "value"),
+                });
+            }
+            ("mo", Some(path)) if !path.is_empty() => Self::Mo(path.into()),
             _ => return Err(not_understood(&spec.source, kind)),
         };
+        if spec.key_column.is_some() || spec.value_column.is_some() {
+            return Err(SourceError::new(format!(
+                "data `{}` has no columns; leave out --key-column and --value-column, which belong to csv:PATH",
+                spec.source
+            )));
+        }
         Ok(source)
     }
 
@@ -58,7 +83,8 @@ impl Source {
     pub fn check(&self) -> Result<(), SourceError> {
         match self {
             Self::Synthetic => Ok(()),
-            Self::Json(path) => document::check(path),
+            Self::Json(path) | Self::Csv { path, .. } => document::check(path),
+            Self::Mo(folder) => mo::check(folder),
         }
     }
 
@@ -72,6 +98,8 @@ impl Source {
                 return Ok(Box::new(Synthetic::new(limit.ok_or_else(unlimited)?, seed)));
             }
             Self::Json(path) => Box::new(json::Json::open(path)?),
+            Self::Csv { path, key_column, value_column } => Box::new(csv::Csv::open(path, key_column, value_column)?),
+            Self::Mo(folder) => Box::new(mo::Mo::open(folder)?),
         };
         Ok(match limit {
             Some(left) => Box::new(Limited { items, left }),
@@ -86,7 +114,8 @@ impl Source {
     pub fn document_bytes(&self) -> Result<Option<u64>, SourceError> {
         match self {
             Self::Synthetic => Ok(None),
-            Self::Json(path) => size_of(path).map(Some),
+            Self::Json(path) | Self::Csv { path, .. } => size_of(path).map(Some),
+            Self::Mo(folder) => mo::size(folder).map(Some),
         }
     }
 }
