@@ -1,62 +1,167 @@
-//! CSV: a header, a column of keys, a column of values.
+//! Items from two columns of a CSV table with a header (RFC 4180), read one record at a time. Keys and values are the bytes of
+//! the file: their encoding is not looked at.
 
-use std::io::BufRead;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
-use super::LONGEST;
+use ::csv::{ByteRecord, ErrorKind, Position, ReaderBuilder};
+
+use super::document::{Document, Origin};
+use super::{LONGEST, nearest};
 use crate::items::{Item, Items, SourceError};
 
-/// Items of a CSV file.
-pub struct Csv {
-    reader: csv::Reader<Box<dyn BufRead + Send>>,
-    record: csv::ByteRecord,
+/// Bytes that one record may take up: a key, a value, and as much again for columns that are not asked for.
+const LONGEST_RECORD: u64 = 4 * LONGEST as u64;
+/// Bytes behind the end of the document, to see whether a quote is still open there: if so, they become part of a record that
+/// began before the end. Otherwise they are a record of their own, which is dropped.
+const END: &[u8] = b"\n.\n";
+
+/// The items of a CSV table.
+pub struct Csv<R: Read = File> {
+    reader: ::csv::Reader<Fenced<R>>,
+    origin: Origin,
+    record: ByteRecord,
     key: usize,
     value: usize,
-    path: String,
 }
 
 impl Csv {
-    /// Opens a file and finds its columns.
-    pub fn open(path: &Path, key: &str, value: &str) -> Result<Self, SourceError> {
-        let name = path.display().to_string();
-        let mut reader = csv::ReaderBuilder::new().from_reader(super::open(path)?);
-        let header = reader.byte_headers().map_err(|error| fault(&name, error))?.clone();
-        let find = |wanted: &str| column(&header, wanted, &name);
-        let (key, value) = (find(key)?, find(value)?);
-        Ok(Self { reader, record: csv::ByteRecord::new(), key, value, path: name })
+    /// # Errors
+    /// A file that cannot be read, and a header without the columns.
+    pub fn open(path: &Path, key_column: &str, value_column: &str) -> Result<Self, SourceError> {
+        Self::new(Document::open(path)?, key_column, value_column)
     }
 }
 
-fn column(header: &csv::ByteRecord, wanted: &str, path: &str) -> Result<usize, SourceError> {
-    if let Some(at) = header.iter().position(|name| name == wanted.as_bytes()) {
-        return Ok(at);
+impl<R: Read> Csv<R> {
+    /// The items of any table; see [`Document::new`].
+    ///
+    /// # Errors
+    /// A document that cannot be read, and a header without the columns.
+    pub fn new(document: Document<R>, key_column: &str, value_column: &str) -> Result<Self, SourceError> {
+        let origin = document.origin().clone();
+        let fenced = Fenced { document, left: LONGEST_RECORD, read: 0, end: None };
+        let mut reader = ReaderBuilder::new().buffer_capacity(32 << 10).from_reader(fenced);
+        let header = reader.byte_headers().map_err(|error| complain(&origin, error))?.clone();
+        let mut csv = Self { reader, origin, record: ByteRecord::new(), key: 0, value: 0 };
+        csv.refuse_open_quote(&header)?;
+        csv.key = csv.column(&header, key_column, "--key-column")?;
+        csv.value = csv.column(&header, value_column, "--value-column")?;
+        Ok(csv)
     }
-    let names: Vec<String> = header.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
-    let nearest = names.iter().max_by(|a, b| strsim::jaro_winkler(wanted, a).total_cmp(&strsim::jaro_winkler(wanted, b)));
-    Err(SourceError::new(format!(
-        "{path}: line 1: no column {wanted:?}; the header has {}. Did you mean {:?}? Use --key-column and --value-column",
-        names.join(", "),
-        nearest.map_or("", |name| name)
-    )))
+
+    fn column(&self, header: &ByteRecord, wanted: &str, option: &str) -> Result<usize, SourceError> {
+        let names: Vec<_> = header.iter().map(String::from_utf8_lossy).collect();
+        if let Some(at) = names.iter().position(|name| name == wanted) {
+            return Ok(at);
+        }
+        let near = nearest(wanted, names.iter().map(AsRef::as_ref));
+        let hint = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+        let known = names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+        let complaint = format!("no column {wanted:?} in the header, which has {known}; name one with {option}{hint}");
+        Err(self.origin.complain(1, 0, complaint))
+    }
+
+    /// Reads the next record; false at the end of the document.
+    fn advance(&mut self) -> Result<bool, SourceError> {
+        self.reader.get_mut().left = LONGEST_RECORD;
+        let read = self.reader.read_byte_record(&mut self.record);
+        let end = self.reader.get_ref().end;
+        let begins_behind =
+            |place: Option<&Position>| end.is_some_and(|end| place.is_some_and(|place| place.byte() >= end));
+        match read {
+            Ok(false) => Ok(false),
+            Ok(true) if begins_behind(self.record.position()) => Ok(false),
+            Ok(true) => self.refuse_open_quote(&self.record).map(|()| true),
+            Err(error) if begins_behind(error.position()) => Ok(false),
+            Err(error) => {
+                // A quote left open makes the last record ragged: say that, not this.
+                self.refuse_open_quote(&self.record)?;
+                Err(complain(&self.origin, error))
+            }
+        }
+    }
+
+    /// Refuses a record that began before the end of the document and went on behind it.
+    fn refuse_open_quote(&self, record: &ByteRecord) -> Result<(), SourceError> {
+        let beyond = |end: u64| self.reader.position().byte() > end + 1;
+        let (Some(place), true) = (record.position(), self.reader.get_ref().end.is_some_and(beyond)) else {
+            return Ok(());
+        };
+        let complaint =
+            "a quote is opened in this record and never closed; close it, or double the quotes inside a field";
+        Err(self.origin.complain(place.line(), place.byte(), complaint))
+    }
+
+    fn refuse_long(&self) -> Result<(), SourceError> {
+        for (what, column) in [("key", self.key), ("value", self.value)] {
+            let bytes = self.record[column].len();
+            if bytes > LONGEST {
+                let (line, byte) = self.record.position().map_or((0, 0), |place| (place.line(), place.byte()));
+                let complaint =
+                    format!("a {what} of {bytes} bytes, more than {LONGEST}; perhaps a closing quote is missing");
+                return Err(self.origin.complain(line, byte, complaint));
+            }
+        }
+        Ok(())
+    }
 }
 
-/// The csv crate's errors name record, line and byte.
-fn fault(path: &str, error: csv::Error) -> SourceError {
-    SourceError::caused(format!("{path}: {error}"), error)
-}
-
-impl Items for Csv {
+impl<R: Read> Items for Csv<R> {
     fn next_item(&mut self) -> Result<Option<Item<'_>>, SourceError> {
-        let more = self.reader.read_byte_record(&mut self.record).map_err(|error| fault(&self.path, error))?;
-        if !more {
+        if !self.advance()? {
             return Ok(None);
         }
-        let item = Item { key: &self.record[self.key], value: &self.record[self.value] };
-        if item.key.len().max(item.value.len()) > LONGEST {
-            let line = self.record.position().map_or(0, csv::Position::line);
-            let limit = LONGEST >> 20;
-            return Err(SourceError::new(format!("{}: line {line}: a field is longer than {limit} MiB", self.path)));
+        self.refuse_long()?;
+        Ok(Some(Item { key: &self.record[self.key], value: &self.record[self.value] }))
+    }
+}
+
+fn complain(origin: &Origin, error: ::csv::Error) -> SourceError {
+    let place = error.position().map_or((1, 0), |place| (place.line(), place.byte()));
+    match error.into_kind() {
+        ErrorKind::Io(cause) => origin.broken(cause),
+        ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            let complaint = format!(
+                "a record of {len} fields under a header of {expected_len}; mend it, or quote the field that holds a comma or a line break"
+            );
+            origin.complain(place.0, place.1, complaint)
         }
-        Ok(Some(item))
+        other => origin.complain(place.0, place.1, format!("no CSV record: {other:?}")),
+    }
+}
+
+/// A document that lets only so many bytes through for one record, and puts [`END`] behind its own end.
+struct Fenced<R: Read> {
+    document: Document<R>,
+    left: u64,
+    read: u64,
+    /// The length of the document, once it is known.
+    end: Option<u64>,
+}
+
+impl<R: Read> Read for Fenced<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if let Some(end) = self.end {
+            let rest = &END[usize::try_from(self.read - end).unwrap_or(END.len())..];
+            let bytes = rest.len().min(into.len());
+            into[..bytes].copy_from_slice(&rest[..bytes]);
+            self.read += bytes as u64;
+            return Ok(bytes);
+        }
+        if self.left == 0 {
+            let longest = format!("a record before byte {} is longer than {LONGEST_RECORD} bytes", self.read);
+            return Err(io::Error::other(format!("{longest}; perhaps a closing quote is missing")));
+        }
+        let most = into.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let bytes = self.document.read(&mut into[..most])?;
+        self.read += bytes as u64;
+        self.left -= bytes as u64;
+        if bytes == 0 && most > 0 {
+            self.end = Some(self.read);
+            return self.read(into);
+        }
+        Ok(bytes)
     }
 }
