@@ -243,9 +243,7 @@ mod tests {
     /// Ten rounds of one cell: 5% noise, and now and then a round that the machine disturbed.
     fn rounds(rng: &mut StdRng, level: f64) -> Vec<f64> {
         let noise = LogNormal::new(0.0, 0.05).unwrap();
-        (0..10)
-            .map(|_| level * noise.sample(rng) * if rng.random_range(0..20) == 0 { 1.5 } else { 1.0 })
-            .collect()
+        (0..10).map(|_| level * noise.sample(rng) * if rng.random_range(0..20) == 0 { 1.5 } else { 1.0 }).collect()
     }
 
     #[test]

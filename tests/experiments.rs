@@ -26,7 +26,8 @@ fn uber_objects_counts_six_two_and_one_block_per_entry() {
     for file in ["measurements.csv", "latency.csv", "claims.csv", "manifest.json", "README.md", "report.html"] {
         assert!(directory.join(file).metadata().unwrap().len() > 0, "{file} is empty");
     }
-    let pictures: Vec<_> = fs::read_dir(directory.join("figures")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let pictures: Vec<_> =
+        fs::read_dir(directory.join("figures")).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(pictures.iter().any(|path| path.extension().is_some_and(|ending| ending == "svg")));
     assert!(pictures.iter().any(|path| path.extension().is_some_and(|ending| ending == "png")));
     let claims = fs::read_to_string(directory.join("claims.csv")).unwrap();
@@ -43,7 +44,10 @@ fn uber_refresh_finds_the_second_copy_of_every_store() {
     let rows = rows(&directory);
     for store in ["sync-map", "flat-map", "packed"] {
         for ratio in values(&rows, store, Phase::Refresh, "refresh_requested_peak_ratio") {
-            assert!((1.9..2.3).contains(&ratio), "{store}: requested bytes at the peak are {ratio} times the steady ones");
+            assert!(
+                (1.9..2.3).contains(&ratio),
+                "{store}: requested bytes at the peak are {ratio} times the steady ones"
+            );
         }
     }
     let timeline = fs::read_to_string(directory.join("timeline.csv")).unwrap();
@@ -79,8 +83,7 @@ fn a_run_goes_on_by_whole_cells_and_measures_none_twice() {
     assert!(!experiment("uber-objects", out.path(), &[]).status.success(), "an earlier run must not be overwritten");
     assert_well(&experiment("uber-objects", out.path(), &["--resume"]));
     let rows = rows(&out.path().join("uber-objects"));
-    let ends: Vec<&str> =
-        rows.iter().filter(|row| row.metric == "cell_seconds").map(|row| row.cell.as_str()).collect();
+    let ends: Vec<&str> = rows.iter().filter(|row| row.metric == "cell_seconds").map(|row| row.cell.as_str()).collect();
     let distinct: BTreeSet<&str> = ends.iter().copied().collect();
     assert_eq!(ends.len(), distinct.len(), "a cell ran twice");
     let before = whole.lines().filter(|line| line.contains("cell_seconds")).count();
@@ -176,7 +179,9 @@ fn doctor_names_what_spoils_a_measurement_and_completions_complete() {
     let output = larder().arg("list").output().unwrap();
     assert_well(&output);
     let text = stdout(&output);
-    for name in ["uber-objects", "uber-refresh", "sync-map", "flat-map", "packed", "null", "synthetic", "json", "csv", "mo"] {
+    for name in
+        ["uber-objects", "uber-refresh", "sync-map", "flat-map", "packed", "null", "synthetic", "json", "csv", "mo"]
+    {
         assert!(text.contains(name), "{name} is not listed:\n{text}");
     }
     assert!(!text.contains("bad-"), "bad actors are not for users:\n{text}");

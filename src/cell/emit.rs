@@ -35,13 +35,8 @@ impl Emitter {
     /// Adds a row. The metric must be one of `record::METRICS`: the tests walk every kind of cell, so a typing error is found there.
     pub fn row(&mut self, phase: Phase, metric: &str, value: f64) {
         let known = find_metric(metric).unwrap_or_else(|| panic!("metric {metric:?} is not in record::METRICS"));
-        let row = Row {
-            phase,
-            metric: known.name.to_owned(),
-            unit: known.unit.to_owned(),
-            value,
-            ..self.template.clone()
-        };
+        let row =
+            Row { phase, metric: known.name.to_owned(), unit: known.unit.to_owned(), value, ..self.template.clone() };
         self.messages.push(Message::Row(row));
     }
 

@@ -89,7 +89,10 @@ pub enum Message {
     Latency(LatencyRow),
     Timeline(TimelineRow),
     /// The cell found a fault of the store; the rows before it stand as evidence.
-    Fault { status: Status, reason: String },
+    Fault {
+        status: Status,
+        reason: String,
+    },
     /// The last line of a cell that ended as it should; without it the cell has failed.
     Done,
 }

@@ -74,7 +74,9 @@ pub fn answers<S: Store>(store: &S, row: &Row, spec: &Spec) -> Result<Answers> {
             absent.extend_from_slice(NEVER_LOADED);
             if reader.get(&absent, |_| ())?.is_some() {
                 found.phantoms += 1;
-                found.first.get_or_insert_with(|| format!("key {:?} was never loaded", String::from_utf8_lossy(&absent)));
+                found
+                    .first
+                    .get_or_insert_with(|| format!("key {:?} was never loaded", String::from_utf8_lossy(&absent)));
             }
         }
     }

@@ -101,14 +101,13 @@ pub fn run(arguments: &Arguments) -> Result<Ended> {
     };
     workload::check(&data)?;
     let surveyed = Surveyed::of(data, arguments)?;
-    let plans = experiments
-        .iter()
-        .map(|experiment| surveyed.plan(experiment, arguments))
-        .collect::<Result<Vec<Plan>>>()?;
+    let plans =
+        experiments.iter().map(|experiment| surveyed.plan(experiment, arguments)).collect::<Result<Vec<Plan>>>()?;
     if arguments.dry_run {
         plans.iter().for_each(show);
         return Ok(Ended::Well);
     }
+    super::end_quietly_on_closed_pipe(false);
     ctrlc::set_handler(|| INTERRUPTED.store(true, std::sync::atomic::Ordering::Relaxed)).context("Ctrl-C")?;
     let mut failed = false;
     for plan in &plans {

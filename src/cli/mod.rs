@@ -51,6 +51,7 @@ enum Ended {
 /// Reads the command line, does what it says, and turns the result into an exit code: 0, 1 for any failure, 2 for a wrong command
 /// line, 130 after Ctrl-C.
 pub fn main() -> ExitCode {
+    end_quietly_on_closed_pipe(true);
     let ended = match Arguments::parse().command {
         Command::Experiment(arguments) => experiment::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
@@ -71,4 +72,12 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Whether the program ends when nobody reads its output any more (`larder list | head`), as programs on Unix do. Rust's own way is an
+/// error on the next write, which a run needs: a child that dies early must not end the parent that writes to it.
+fn end_quietly_on_closed_pipe(quietly: bool) {
+    let action = if quietly { libc::SIG_DFL } else { libc::SIG_IGN };
+    // SAFETY: neither action runs code of ours in a signal handler.
+    unsafe { libc::signal(libc::SIGPIPE, action) };
 }

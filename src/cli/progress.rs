@@ -16,7 +16,9 @@ impl Bar {
     /// `costs` are the cells' estimated milliseconds.
     pub fn new(name: &str, costs: Vec<(String, u64)>) -> Self {
         let bar = ProgressBar::new(costs.iter().map(|(_, cost)| cost).sum());
-        let style = ProgressStyle::with_template("{prefix} [{bar:30}] {percent:>3}%  {elapsed} of about {duration}  {wide_msg}");
+        let style = ProgressStyle::with_template(
+            "{prefix} [{bar:30}] {percent:>3}%  {elapsed} of about {duration}  {wide_msg}",
+        );
         bar.set_style(style.expect("a valid template").progress_chars("=> "));
         bar.set_prefix(name.to_owned());
         bar.enable_steady_tick(std::time::Duration::from_millis(500));

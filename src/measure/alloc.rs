@@ -115,7 +115,9 @@ pub fn child_environment(allocator: Allocator, count: bool) -> (Vec<(String, Str
         set.push((JEMALLOC_VARIABLE.to_owned(), JEMALLOC_SETTINGS.to_owned()));
     }
     let meddles = |name: &str| {
-        MEDDLING.iter().any(|prefix| name.starts_with(prefix)) || MEDDLING_WHOLE.contains(&name) || name == JEMALLOC_VARIABLE
+        MEDDLING.iter().any(|prefix| name.starts_with(prefix))
+            || MEDDLING_WHOLE.contains(&name)
+            || name == JEMALLOC_VARIABLE
     };
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     (set, names.filter(|name| meddles(name)).collect())

@@ -122,7 +122,10 @@ pub fn findings(machine: &Machine) -> Vec<Finding> {
         finding(
             "huge pages",
             pages.unwrap_or("not visible").to_owned(),
-            spoils(pages == Some("always"), "the resident set grows in steps of 2 MB; allocators differ in how they use them"),
+            spoils(
+                pages == Some("always"),
+                "the resident set grows in steps of 2 MB; allocators differ in how they use them",
+            ),
             "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
         ),
         finding(
@@ -153,15 +156,13 @@ mod tests {
     #[test]
     fn a_busy_machine_with_swap_and_huge_pages_is_named_three_times() {
         let calm = Machine { load: 0.0, available_bytes: 8_000_000_000, swap_bytes: 0, ..inspect() };
-        let calm = Machine { governor: None, transparent_huge_pages: None, virtual_machine: false, resets_peak: true, ..calm };
+        let calm =
+            Machine { governor: None, transparent_huge_pages: None, virtual_machine: false, resets_peak: true, ..calm };
         assert!(findings(&calm).iter().all(|finding| finding.spoils.is_none()));
-        let busy = Machine {
-            load: 9.0,
-            swap_bytes: 1,
-            transparent_huge_pages: bracketed("[always] madvise never"),
-            ..calm
-        };
-        let named: Vec<_> = findings(&busy).iter().filter(|found| found.spoils.is_some()).map(|found| found.what).collect();
+        let busy =
+            Machine { load: 9.0, swap_bytes: 1, transparent_huge_pages: bracketed("[always] madvise never"), ..calm };
+        let named: Vec<_> =
+            findings(&busy).iter().filter(|found| found.spoils.is_some()).map(|found| found.what).collect();
         assert_eq!(named, ["load", "swap", "huge pages"]);
     }
 }

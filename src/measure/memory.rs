@@ -102,7 +102,8 @@ fn text<'b>(path: &str, buffer: &'b mut [u8; BUFFER]) -> io::Result<&'b str> {
 /// The bytes of a line `name   1234 kB`.
 fn field(text: &str, name: &str, file: &str) -> io::Result<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name));
-    let number = rest.and_then(|rest| rest.split_ascii_whitespace().next()).and_then(|number| number.parse::<u64>().ok());
+    let number =
+        rest.and_then(|rest| rest.split_ascii_whitespace().next()).and_then(|number| number.parse::<u64>().ok());
     number.map(|kilobytes| kilobytes * 1024).ok_or_else(|| malformed(file, name))
 }
 

@@ -200,7 +200,8 @@ fn tables(experiment: &Experiment, rows: &Rows) -> Vec<Table> {
     settings.sort();
     settings.dedup();
     let table = |(allocator, threads, kind): &(String, u32, &str)| {
-        let of_setting = |row: &&&Row| row.allocator == *allocator && row.threads == *threads && self::kind(row) == *kind;
+        let of_setting =
+            |row: &&&Row| row.allocator == *allocator && row.threads == *threads && self::kind(row) == *kind;
         let chosen: Vec<&Row> = shown.iter().filter(of_setting).copied().collect();
         let used: Vec<_> = SUMMARY
             .iter()
@@ -233,7 +234,12 @@ fn summary_cell(rows: &[&Row], store: &str, (metric, phase, _, per): &(&str, Pha
         None => "-".to_owned(),
         Some(interval) if interval.low == interval.high => numbers::tidy(interval.mid),
         Some(interval) => {
-            format!("{} ({} to {})", numbers::tidy(interval.mid), numbers::tidy(interval.low), numbers::tidy(interval.high))
+            format!(
+                "{} ({} to {})",
+                numbers::tidy(interval.mid),
+                numbers::tidy(interval.low),
+                numbers::tidy(interval.high)
+            )
         }
     }
 }
@@ -243,8 +249,12 @@ fn line_table(experiment: &Experiment, rows: &Rows) -> Vec<(String, String, Stri
     let order: Vec<&str> = experiment.stores.iter().map(String::as_str).collect();
     let of = |store: &String, metric: &str, phase: Phase| {
         let wanted = |row: &&Row| {
-            row.store == *store && row.metric == metric && row.phase == phase && row.allocator == "system"
-                && kind(row) == "memory" && row.cell.contains("/s0/")
+            row.store == *store
+                && row.metric == metric
+                && row.phase == phase
+                && row.allocator == "system"
+                && kind(row) == "memory"
+                && row.cell.contains("/s0/")
         };
         let points: Vec<(f64, f64)> =
             rows.good.iter().filter(wanted).map(|row| (row.entries as f64, row.value)).collect();

@@ -170,7 +170,9 @@ fn per_round(rows: impl Iterator<Item = (u32, f64)>, text: &str) -> Result<Vec<f
         if let Some(earlier) = rounds.insert(round, value)
             && earlier != value
         {
-            bail!("{text} leaves several figures in one round ({earlier} and {value}); name phase, kind, service, threads or store");
+            bail!(
+                "{text} leaves several figures in one round ({earlier} and {value}); name phase, kind, service, threads or store"
+            );
         }
     }
     Ok(rounds.into_values().collect())

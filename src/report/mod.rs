@@ -33,11 +33,8 @@ pub struct Rendered {
 /// Missing or foreign files, a full disk. Missing rows are said in the report instead.
 pub fn render(directory: &Path, experiment: &Experiment, scale: Scale) -> Result<Rendered> {
     let rows = Rows::read(directory)?;
-    let claims: Vec<ClaimRow> = experiment
-        .claims
-        .iter()
-        .map(|claim| verdict::judge(claim, &experiment.source, scale, &rows, SEED))
-        .collect();
+    let claims: Vec<ClaimRow> =
+        experiment.claims.iter().map(|claim| verdict::judge(claim, &experiment.source, scale, &rows, SEED)).collect();
     write_claims(&directory.join(file::CLAIMS), &claims)?;
     draw_figures(&directory.join(file::FIGURES), experiment, &rows)?;
     let answer = document::write(directory, experiment, scale, &rows, &claims, SEED)?;

@@ -56,7 +56,10 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
         return Ok(Vec::new());
     }
     let mut reader = csv::Reader::from_path(path).with_context(|| format!("reading {}", path.display()))?;
-    reader.deserialize().collect::<Result<_, _>>().with_context(|| format!("{}: not rows of this version", path.display()))
+    reader
+        .deserialize()
+        .collect::<Result<_, _>>()
+        .with_context(|| format!("{}: not rows of this version", path.display()))
 }
 
 /// What a row must carry to be chosen. A value with commas allows any of its parts.

@@ -185,9 +185,7 @@ fn judge(
     match (status.code(), status.signal()) {
         (Some(PANIC_CODE), _) => Ending::Badly(Status::Panicked, said),
         (_, Some(signal)) => Ending::Badly(Status::Killed, format!("ended by signal {signal}. {said}")),
-        (Some(0), _) => {
-            Ending::Badly(Status::Failed, garbled.unwrap_or_else(|| "ended before it was done".to_owned()))
-        }
+        (Some(0), _) => Ending::Badly(Status::Failed, garbled.unwrap_or_else(|| "ended before it was done".to_owned())),
         (code, _) => {
             let pipe = sent.err().map(|error| format!(" (its spec was not read: {error})")).unwrap_or_default();
             Ending::Badly(Status::Failed, format!("exit code {}{pipe}: {said}", code.unwrap_or(-1)))

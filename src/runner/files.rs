@@ -32,10 +32,7 @@ impl Files {
         let lock = lock(directory)?;
         let measurements = directory.join(file::MEASUREMENTS);
         if measurements.exists() && !resume {
-            bail!(
-                "{} holds an earlier run; give --resume to go on with it, or another --out",
-                directory.display()
-            );
+            bail!("{} holds an earlier run; give --resume to go on with it, or another --out", directory.display());
         }
         let done = completed(&measurements)?;
         Ok(Self {
@@ -131,7 +128,8 @@ impl Appender {
         let file = file.with_context(|| format!("creating {}", aside.display()))?;
         let mut appender = Self { path: aside.clone(), file, empty: true };
         appender.append(&kept)?;
-        std::fs::rename(&aside, &path).with_context(|| format!("renaming {} to {}", aside.display(), path.display()))?;
+        std::fs::rename(&aside, &path)
+            .with_context(|| format!("renaming {} to {}", aside.display(), path.display()))?;
         appender.path = path;
         Ok(appender)
     }

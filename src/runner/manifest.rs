@@ -144,8 +144,18 @@ fn hex(bytes: &[u8]) -> String {
 /// Name and version of every locked crate that stores or measures.
 fn libraries() -> Vec<String> {
     const TOLD: &[&str] = &[
-        "arc-swap", "crossbeam-epoch", "dhat", "foldhash", "hashbrown", "hdrhistogram", "libmimalloc-sys", "parking_lot",
-        "quanta", "rand", "rand_distr", "tikv-jemalloc-sys",
+        "arc-swap",
+        "crossbeam-epoch",
+        "dhat",
+        "foldhash",
+        "hashbrown",
+        "hdrhistogram",
+        "libmimalloc-sys",
+        "parking_lot",
+        "quanta",
+        "rand",
+        "rand_distr",
+        "tikv-jemalloc-sys",
     ];
     let lock: toml::Table = toml::from_str(include_str!("../../Cargo.lock")).unwrap_or_default();
     let packages = lock.get("package").and_then(|list| list.as_array()).cloned().unwrap_or_default();

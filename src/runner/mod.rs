@@ -75,7 +75,11 @@ pub fn run(
         let Some(report) = run_cell(cell, directory, settings)? else { break };
         let failure = report.failure.as_ref().map(|(status, reason)| (*status, reason.as_str()));
         progress.ended(&cell.spec, failure);
-        if failure.is_some() { outcome.failed += 1 } else { outcome.done += 1 }
+        if failure.is_some() {
+            outcome.failed += 1
+        } else {
+            outcome.done += 1
+        }
         files.append(&cell.spec, &report)?;
     }
     outcome.interrupted = INTERRUPTED.load(Ordering::Relaxed);

@@ -22,12 +22,7 @@ impl<'a> Requests<'a> {
     ///
     /// # Errors
     /// No keys, or an exponent outside 0..=2.
-    pub fn new(
-        keys: &'a KeySet,
-        exponent: f64,
-        popularity_seed: u64,
-        stream_seed: u64,
-    ) -> Result<Self, SourceError> {
+    pub fn new(keys: &'a KeySet, exponent: f64, popularity_seed: u64, stream_seed: u64) -> Result<Self, SourceError> {
         if keys.is_empty() {
             return Err(SourceError::new("there are no keys to ask for; load at least one item"));
         }

@@ -37,6 +37,7 @@ pub fn rows(directory: &Path) -> Vec<Row> {
 
 /// The values of one metric of one store in one phase, over cells and rounds.
 pub fn values(rows: &[Row], store: &str, phase: Phase, metric: &str) -> Vec<f64> {
-    let wanted = |row: &&Row| row.store == store && row.phase == phase && row.metric == metric && row.status == Status::Ok;
+    let wanted =
+        |row: &&Row| row.store == store && row.phase == phase && row.metric == metric && row.status == Status::Ok;
     rows.iter().filter(wanted).map(|row| row.value).collect()
 }

@@ -21,20 +21,21 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Linear, with zero in it: for bars and everything whose length or height is read as an amount. The high end is the tick
-    /// above the highest value, unless that wastes too much paper.
+    /// Linear, with zero in it: for bars and everything whose length or height is read as an amount. An end is the next tick
+    /// beyond the values, or just beyond the last value where that tick would waste paper.
     pub fn from_zero(values: impl IntoIterator<Item = f64>, ticks: usize) -> Self {
+        const WASTE: f64 = 0.1;
+        const ROOM: f64 = 0.03;
         let (low, high) = span(values).map_or((0.0, 1.0), |(low, high)| (low.min(0.0), high.max(0.0)));
         let (low, high) = if high - low < f64::MIN_POSITIVE * 1e16 { (0.0, 1.0) } else { (low, high) };
-        let step = step(high - low, ticks);
-        let ticks = steps(low - step * 0.999, high + step * 0.999, step);
-        let outer = |from: Option<&Tick>, or: f64| from.map_or(or, |tick| tick.value);
-        Self {
-            transform: identity,
-            low: outer(ticks.first(), low).min(low),
-            high: outer(ticks.last(), high).max(high),
-            ticks,
-        }
+        let (length, step) = (high - low, step(high - low, ticks));
+        let end = |value: f64, tick: f64| match (tick - value).abs() <= WASTE * length {
+            true => tick,
+            false => value + value.signum() * ROOM * length,
+        };
+        let low = end(low, (low / step).floor() * step).min(low);
+        let high = end(high, (high / step).ceil() * step).max(high);
+        Self { transform: identity, low, high, ticks: steps(low, high + step * 1e-6, step) }
     }
 
     /// Linear over just these values, with some room at both ends.
@@ -50,14 +51,19 @@ impl Axis {
         Self { transform: f64::log10, low, high, ticks: decades(low, high, label) }
     }
 
-    /// Percentiles, stretched towards the tail: each nine is as wide as the one before.
+    /// Percentiles, stretched towards the tail: each nine is as wide as the one before. The hundredth, which would be
+    /// infinitely far away, stands at the axis's end as the maximum.
     pub fn tail(percentiles: impl IntoIterator<Item = f64>) -> Self {
-        let deepest = percentiles.into_iter().filter(|percentile| *percentile < 100.0).map(stretched);
-        let deepest = span(deepest).map_or(1.0, |(_, high)| high.clamp(1.0, DEEPEST));
-        let mut ticks: Vec<Tick> = [0.0, 50.0].into_iter().map(percentile_tick).collect();
-        let nines = (1..=deepest.round() as i32).map(|nines| 100.0 - 10_f64.powi(2 - nines));
-        ticks.extend(nines.map(percentile_tick));
-        Self { transform: stretched, low: 0.0, high: deepest, ticks }
+        let places: Vec<f64> = percentiles.into_iter().map(stretched).collect();
+        let (_, deepest) = span(places.iter().copied().filter(|place| *place < MAXIMUM)).unwrap_or((0.0, 1.0));
+        let deepest = deepest.max(1.0);
+        let has_maximum = places.contains(&MAXIMUM);
+        let nines = (1..=(deepest + 1e-6) as i32).map(|nines| 100.0 - 10_f64.powi(2 - nines));
+        let mut ticks: Vec<Tick> = [0.0, 50.0].into_iter().chain(nines).map(percentile_tick).collect();
+        if has_maximum {
+            ticks.push(Tick { value: 100.0, label: "max".to_owned() });
+        }
+        Self { transform: stretched, low: 0.0, high: deepest + if has_maximum { 0.6 } else { 0.0 }, ticks }
     }
 
     /// Whole numbers as ticks instead of the generated ones: for a few sizes or thread counts, which a reader wants to see.
@@ -73,11 +79,13 @@ impl Axis {
     }
 }
 
-/// The rarest event that a latency axis shows apart: one in 10⁹. The hundredth percentile stands at its end.
+/// The rarest event that a latency axis shows apart: one in 10⁹.
 const DEEPEST: f64 = 9.0;
+/// Where the hundredth percentile is put, beyond all others.
+const MAXIMUM: f64 = 2.0 * DEEPEST;
 
 fn stretched(percentile: f64) -> f64 {
-    (-(1.0 - percentile.clamp(0.0, 100.0) / 100.0).log10()).min(DEEPEST)
+    if percentile >= 100.0 { MAXIMUM } else { (-(1.0 - percentile.max(0.0) / 100.0).log10()).min(DEEPEST) }
 }
 
 fn percentile_tick(value: f64) -> Tick {
@@ -91,19 +99,24 @@ fn identity(value: f64) -> f64 {
 
 /// Lowest and highest of the finite values.
 fn span(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
-    values.into_iter().filter(|value| value.is_finite()).map(|value| value.clamp(-HUGE, HUGE)).fold(None, |span, value| {
-        match span {
+    values.into_iter().filter(|value| value.is_finite()).map(|value| value.clamp(-HUGE, HUGE)).fold(
+        None,
+        |span, value| match span {
             None => Some((value, value)),
             Some((low, high)) => Some((low.min(value), high.max(value))),
-        }
-    })
+        },
+    )
 }
 
 /// Four per cent more at both ends; `around` on both sides of a single value.
 fn widened((low, high): (f64, f64), around: f64) -> (f64, f64) {
     let room = (high - low) * 0.04;
     let enough = low.abs().max(high.abs()) * 1e-9;
-    if room > enough { (low - room, high + room) } else { (low - around.max(enough * 100.0), high + around.max(enough * 100.0)) }
+    if room > enough {
+        (low - room, high + room)
+    } else {
+        (low - around.max(enough * 100.0), high + around.max(enough * 100.0))
+    }
 }
 
 /// 1, 2 or 5 times a power of ten, so that about `ticks` steps cover the span.
@@ -140,7 +153,7 @@ fn decades(low: f64, high: f64, label: fn(f64) -> String) -> Vec<Tick> {
     };
     let every = (span / 8.0).ceil().max(1.0) as usize;
     let (first, last) = (low.floor() as i32, high.ceil() as i32);
-    let powers = (first..=last).filter(|power| power.unsigned_abs() as usize % every == 0);
+    let powers = (first..=last).filter(|power| (power.unsigned_abs() as usize).is_multiple_of(every));
     powers
         .flat_map(|power| factors.iter().map(move |factor| factor * 10_f64.powi(power)))
         .filter(|value| (low..=high).contains(&value.log10()))
@@ -163,7 +176,15 @@ mod tests {
 
     #[test]
     fn an_axis_of_amounts_contains_zero_and_every_value() {
-        for values in [vec![3.0, 404.4], vec![-5.0, 2.0], vec![-9.0, -8.0], vec![0.0], vec![], vec![f64::NAN, 7e299], vec![4e-320]] {
+        for values in [
+            vec![3.0, 404.4],
+            vec![-5.0, 2.0],
+            vec![-9.0, -8.0],
+            vec![0.0],
+            vec![],
+            vec![f64::NAN, 7e299],
+            vec![4e-320],
+        ] {
             let axis = Axis::from_zero(values.clone(), 5);
             for value in values.into_iter().chain([0.0]).filter(|value| value.is_finite()) {
                 let place = axis.place(value).unwrap();
@@ -175,18 +196,23 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers() {
-        assert_eq!(labels(&Axis::from_zero([404.4], 5)), ["0", "100", "200", "300", "400", "500"]);
-        assert_eq!(labels(&Axis::from_zero([-0.3, 0.9], 5)), ["-0.5", "0.0", "0.5", "1.0"]);
-        assert_eq!(labels(&Axis::log([1_000.0, 9e5], numbers::tidy)), ["1 000", "10 000", "100 000", "1 000 000"][..3]);
+        assert_eq!(labels(&Axis::from_zero([404.4], 5)), ["0", "100", "200", "300", "400"]);
+        assert_eq!(labels(&Axis::from_zero([460.0], 5)), ["0", "100", "200", "300", "400", "500"]);
+        assert_eq!(labels(&Axis::from_zero([-0.45, 0.9], 5)), ["-0.5", "0", "0.5", "1.0"]);
+        assert_eq!(labels(&Axis::log([1_000.0, 9e5], numbers::tidy)), ["1 000", "10 000", "100 000", "1 000 000"]);
         assert_eq!(labels(&Axis::log([150.0, 900.0], numbers::nanos)), ["200 ns", "500 ns"]);
     }
 
     #[test]
     fn each_nine_of_a_latency_axis_is_as_wide_as_the_one_before() {
-        let axis = Axis::tail([0.0, 50.0, 99.99, 100.0]);
+        assert_eq!(labels(&Axis::tail([99.9, 100.0])).last().map(String::as_str), Some("max"));
+        let axis = Axis::tail([0.0, 50.0, 99.99]);
         assert_eq!(labels(&axis), ["0", "50", "90", "99", "99.9", "99.99"]);
         let places: Vec<f64> = [0.0, 90.0, 99.0, 99.9, 99.99].into_iter().filter_map(|p| axis.place(p)).collect();
-        assert!(places.iter().zip([0.0, 0.25, 0.5, 0.75, 1.0]).all(|(place, due)| (place - due).abs() < 1e-9), "{places:?}");
+        assert!(
+            places.iter().zip([0.0, 0.25, 0.5, 0.75, 1.0]).all(|(place, due)| (place - due).abs() < 1e-9),
+            "{places:?}"
+        );
     }
 
     #[test]

@@ -350,7 +350,9 @@ mod tests {
         prepare_fonts().unwrap();
         let kind = Type::new(12.0, INK);
         let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
-        for text in ["sync-map", "a-very-long-store-name+twin", "ein langer Titel mit Wörtern", "oneunbrokenwordwithoutend"] {
+        for text in
+            ["sync-map", "a-very-long-store-name+twin", "ein langer Titel mit Wörtern", "oneunbrokenwordwithoutend"]
+        {
             let lines = kind.wrap(text, 60.0, 20);
             assert_eq!(letters(&lines.concat()), letters(text));
             assert!(lines.iter().all(|line| kind.width(line) <= 60.0), "{lines:?}");
@@ -364,11 +366,10 @@ mod tests {
     #[test]
     fn strokes_of_a_dashed_path_have_the_lengths_asked_for() {
         let cut = strokes(&[(0.0, 0.0), (6.0, 0.0), (6.0, 6.0)], &[4.0, 1.0]);
-        assert_eq!(cut, [
-            vec![(0.0, 0.0), (4.0, 0.0)],
-            vec![(5.0, 0.0), (6.0, 0.0), (6.0, 3.0)],
-            vec![(6.0, 4.0), (6.0, 6.0)],
-        ]);
+        assert_eq!(
+            cut,
+            [vec![(0.0, 0.0), (4.0, 0.0)], vec![(5.0, 0.0), (6.0, 0.0), (6.0, 3.0)], vec![(6.0, 4.0), (6.0, 6.0)],]
+        );
         assert!(strokes(&[(1.0, 1.0)], &[4.0, 1.0]).is_empty());
     }
 }

@@ -29,8 +29,11 @@ pub fn paint<B: DrawingBackend>(
     picture: &Picture,
     lines: &[(String, Vec<(f64, f64)>)],
 ) -> Result<()> {
-    let drawn: Vec<(&str, Vec<(f64, f64)>)> =
-        lines.iter().map(|(name, points)| (name.as_str(), drawable(points))).filter(|(_, points)| !points.is_empty()).collect();
+    let drawn: Vec<(&str, Vec<(f64, f64)>)> = lines
+        .iter()
+        .map(|(name, points)| (name.as_str(), drawable(points)))
+        .filter(|(_, points)| !points.is_empty())
+        .collect();
     let all = || drawn.iter().flat_map(|(_, points)| points.iter().copied());
     let names: Vec<&str> = drawn.iter().map(|(name, _)| *name).collect();
     let ends: Vec<f64> = drawn.iter().map(|(_, points)| points[points.len() - 1].1).collect();

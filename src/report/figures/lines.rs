@@ -15,6 +15,8 @@ const MOST_WHISKERS: usize = 24;
 /// So few sizes or thread counts have a tick each.
 const MOST_OWN_TICKS: usize = 12;
 const TICKS: usize = 6;
+/// Beyond this ratio the lower line of a linear axis is within a tick's thickness of zero.
+const FAR_APART: f64 = 30.0;
 
 /// The points that have a place, from left to right.
 pub fn drawable(line: &Line, log_x: bool) -> Vec<(f64, Whisker)> {
@@ -35,13 +37,17 @@ pub fn paint<B: DrawingBackend>(
     log_x: bool,
     lines: &[Line],
 ) -> Result<()> {
-    let drawn: Vec<(&str, Vec<(f64, Whisker)>)> =
-        lines.iter().map(|line| (line.name.as_str(), drawable(line, log_x))).filter(|(_, points)| !points.is_empty()).collect();
+    let drawn: Vec<(&str, Vec<(f64, Whisker)>)> = lines
+        .iter()
+        .map(|line| (line.name.as_str(), drawable(line, log_x)))
+        .filter(|(_, points)| !points.is_empty())
+        .collect();
     let ends: Vec<f64> = drawn.iter().map(|(_, points)| points[points.len() - 1].1.mid).collect();
     let names: Vec<&str> = drawn.iter().map(|(name, _)| *name).collect();
     let in_order = plane::legend_order(&ends);
     let (y, is_log) = y_axis(&drawn);
-    let labelled = if is_log { &Picture { axis: format!("{} (log scale)", picture.axis), ..picture.clone() } } else { picture };
+    let labelled =
+        if is_log { &Picture { axis: format!("{} (log scale)", picture.axis), ..picture.clone() } } else { picture };
     let plane = Plane::new(labelled, x_axis, x_of(&drawn, log_x), y, in_order.iter().map(|place| names[*place]));
     plane.paint(canvas)?;
     for place in plane::painting_order(&names) {
@@ -58,18 +64,23 @@ fn x_of(drawn: &[(&str, Vec<(f64, Whisker)>)], log: bool) -> Axis {
     let mut places: Vec<f64> = drawn.iter().flat_map(|(_, points)| points.iter().map(|(x, _)| *x)).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
-    let axis = if log { Axis::log(places.iter().copied(), numbers::tidy) } else { Axis::linear(places.iter().copied(), TICKS) };
+    let axis = if log {
+        Axis::log(places.iter().copied(), numbers::tidy)
+    } else {
+        Axis::linear(places.iter().copied(), TICKS)
+    };
     if places.len() <= MOST_OWN_TICKS { axis.with_ticks_at(&places) } else { axis }
 }
 
-/// From zero, unless that would press a line flat on the axis: if the medians of the lines are two decades apart, logarithmic.
+/// From zero, unless that would press a line flat on the axis: if the medians of the lines are far apart, logarithmic.
 /// Medians, because a line over time starts near zero and is no reason.
 fn y_axis(drawn: &[(&str, Vec<(f64, Whisker)>)]) -> (Axis, bool) {
     let values = || drawn.iter().flat_map(|(_, points)| points.iter().flat_map(|(_, y)| [y.low, y.mid, y.high]));
     let all_positive = drawn.iter().flat_map(|(_, points)| points).all(|(_, y)| y.mid > 0.0);
     let medians: Vec<f64> = drawn.iter().map(|(_, points)| median(points)).collect();
-    let (least, most) = medians.iter().fold((f64::MAX, 0.0_f64), |(least, most), median| (least.min(*median), most.max(*median)));
-    let is_log = all_positive && most / least > 100.0;
+    let (least, most) =
+        medians.iter().fold((f64::MAX, 0.0_f64), |(least, most), median| (least.min(*median), most.max(*median)));
+    let is_log = all_positive && most / least > FAR_APART;
     (if is_log { Axis::log(values(), numbers::tidy) } else { Axis::from_zero(values(), TICKS) }, is_log)
 }
 

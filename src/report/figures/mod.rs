@@ -93,7 +93,10 @@ impl Whisker {
 pub fn draw(picture: &Picture, directory: &Path) -> Result<()> {
     let file = &picture.file;
     let is_name = Path::new(file).file_name().is_some_and(|name| name == file.as_str());
-    ensure!(is_name, "the figure's file name {file:?} is not a plain name: give one without folders, such as \"heap-blocks\"");
+    ensure!(
+        is_name,
+        "the figure's file name {file:?} is not a plain name: give one without folders, such as \"heap-blocks\""
+    );
     canvas::prepare_fonts()?;
     output::write(picture, directory)
 }

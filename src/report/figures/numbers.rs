@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn no_finite_number_makes_an_empty_text() {
-        for power in -320..=308 {
+        for power in -320..=307 {
             let value: f64 = format!("7.77e{power}").parse().unwrap();
             for text in [tidy(value), tidy(-value), nanos(value), bytes(value), fixed(value, 3)] {
                 assert!(text.chars().any(|c| c.is_ascii_digit()), "{value}: {text}");

@@ -55,15 +55,7 @@ impl Plane {
         let right = WIDTH - MARGIN - legend.width() - LEGEND_GAP;
         let x_label = kind().wrap(x_label, right - left, 2);
         let bottom = height(picture, &legend) - beneath(x_label.len());
-        Self {
-            title: picture.title.clone(),
-            y_label,
-            x_label,
-            area: Area { left, top, right, bottom },
-            x,
-            y,
-            legend,
-        }
+        Self { title: picture.title.clone(), y_label, x_label, area: Area { left, top, right, bottom }, x, y, legend }
     }
 
     pub fn point(&self, x: f64, y: f64) -> Option<Point> {
@@ -109,7 +101,9 @@ impl Plane {
     }
 
     fn x_ticks(&self) -> impl Iterator<Item = (f64, &Tick)> {
-        let place = |tick: &Tick| self.x.place(tick.value).map(|place| self.area.left + place * self.area.width());
+        let place = |tick: &Tick| {
+            self.x.place(tick.value).map(|place| self.area.left + place.clamp(0.0, 1.0) * self.area.width())
+        };
         self.x.ticks.iter().filter_map(move |tick| place(tick).map(|x| (x, tick)))
     }
 
@@ -131,7 +125,13 @@ impl Plane {
     }
 
     /// A store's line. `turn` is its number among the lines, so that the markers of lines that lie on each other don't.
-    pub fn line<B: DrawingBackend>(&self, canvas: &mut Canvas<B>, look: Look, points: &[Point], turn: usize) -> Result<()> {
+    pub fn line<B: DrawingBackend>(
+        &self,
+        canvas: &mut Canvas<B>,
+        look: Look,
+        points: &[Point],
+        turn: usize,
+    ) -> Result<()> {
         canvas.dashed(&thinned(points), look.dash.lengths(), style::LINE, look.colour)?;
         for place in marked(points.len(), turn) {
             canvas.marker(points[place], look.marker, look.twin, look.colour)?;
@@ -155,7 +155,7 @@ fn thinned(points: &[Point]) -> Vec<Point> {
 
 fn marked(points: usize, turn: usize) -> impl Iterator<Item = usize> {
     let every = points.div_ceil(MOST_MARKERS).max(1);
-    (turn * every / 3 % every..points).step_by(every)
+    (turn * every / every.min(3) % every..points).step_by(every)
 }
 
 /// Unbroken lines first: broken ones on top of them let them through, as do the twins' hollow markers.

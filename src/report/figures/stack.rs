@@ -20,7 +20,8 @@ pub struct Stack<'a> {
 impl<'a> Stack<'a> {
     pub fn new(picture: &Picture, groups: &'a [String], parts: &'a [String], values: &'a [Vec<f64>]) -> Self {
         let values = &values[..values.len().min(groups.len())];
-        let ends = values.iter().flat_map(|values| [sum(values, f64::is_sign_negative), sum(values, f64::is_sign_positive)]);
+        let ends =
+            values.iter().flat_map(|values| [sum(values, f64::is_sign_negative), sum(values, f64::is_sign_positive)]);
         let labels = values.iter().map(|values| total_type().width(&numbers::tidy(total(values))));
         let wanted = Wanted {
             names: groups,
@@ -62,7 +63,7 @@ impl<'a> Stack<'a> {
             canvas.frame(Area { left, right, ..band }, look.dash.lengths(), style::LINE, style::INK)?;
         }
         let baseline = band.centre().1 + total_type().cap() / 2.0;
-        canvas.text(&numbers::tidy(total(values)), (right + LABEL_GAP, baseline), Align::Left, total_type())
+        rows::label(canvas, &numbers::tidy(total(values)), (right + LABEL_GAP, baseline), Align::Left, total_type())
     }
 }
 

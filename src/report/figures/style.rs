@@ -141,15 +141,19 @@ impl Look {
         const DASHES: [Dash; 3] = [Dash::Long, Dash::DashDot, Dash::Short];
         let hash = fnv(store.as_bytes());
         let pick = |shift: u32, choices: usize| (hash >> shift) as usize % choices;
-        Self::new(OTHERS + pick(0, COLOURS.len() - OTHERS), MARKERS[pick(16, MARKERS.len())], DASHES[pick(32, DASHES.len())])
+        Self::new(
+            OTHERS + pick(0, COLOURS.len() - OTHERS),
+            MARKERS[pick(16, MARKERS.len())],
+            DASHES[pick(32, DASHES.len())],
+        )
     }
 }
 
 /// FNV-1a, 64 bits, with its high bits folded down. The standard library's hasher may change between releases; colours shouldn't.
 fn fnv(bytes: &[u8]) -> u64 {
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let hash = bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
     hash ^ (hash >> 29)
 }
 
@@ -214,8 +218,7 @@ mod tests {
     #[test]
     fn series_of_one_store_differ_in_lightness() {
         for series in 2..=6 {
-            let tints: Vec<RGBColor> =
-                (0..series).map(|place| tint(COLOURS[BLUE], lightness(place, series))).collect();
+            let tints: Vec<RGBColor> = (0..series).map(|place| tint(COLOURS[BLUE], lightness(place, series))).collect();
             assert!(tints.windows(2).all(|pair| pair[0] != pair[1]), "{series}: {tints:?}");
         }
     }

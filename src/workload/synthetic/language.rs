@@ -41,21 +41,46 @@ macro_rules! syllables {
 
 /// Thirty languages of a large consumer application.
 pub const LANGUAGES: &[Language] = &[
-    syllables!("ar", &["ب", "ت", "ج", "ح", "د", "ر", "س", "ش", "ع", "ف", "ق", "ك", "ل", "م", "ن", "ه", "ال", "م"], &["ا", "و", "ي", "", ""], &["", "", "ة", "ن", "ت"]),
+    syllables!(
+        "ar",
+        &["ب", "ت", "ج", "ح", "د", "ر", "س", "ش", "ع", "ف", "ق", "ك", "ل", "م", "ن", "ه", "ال", "م"],
+        &["ا", "و", "ي", "", ""],
+        &["", "", "ة", "ن", "ت"]
+    ),
     syllables!("bg", CYRILLIC_OPEN, &["а", "е", "и", "о", "у", "ъ"], CYRILLIC_CLOSE),
-    syllables!("bn", &["ক", "খ", "গ", "চ", "জ", "ট", "ড", "ত", "দ", "ন", "প", "ব", "ম", "য", "র", "ল", "স", "হ"], &["া", "ি", "ে", "ো", "", "ু"], &["", "", "র", "ন"]),
+    syllables!(
+        "bn",
+        &["ক", "খ", "গ", "চ", "জ", "ট", "ড", "ত", "দ", "ন", "প", "ব", "ম", "য", "র", "ল", "স", "হ"],
+        &["া", "ি", "ে", "ো", "", "ু"],
+        &["", "", "র", "ন"]
+    ),
     syllables!("cs", SLAVIC_OPEN, &["a", "e", "i", "o", "u", "á", "é", "í", "ě", "ů"], LATIN_CLOSE),
     syllables!("da", NORTH_OPEN, &["a", "e", "i", "o", "u", "æ", "ø", "å"], NORTH_CLOSE),
     syllables!("de", NORTH_OPEN, &["a", "e", "i", "o", "u", "ei", "ie", "ä", "ö", "ü", "au"], NORTH_CLOSE),
-    syllables!("el", &["β", "γ", "δ", "θ", "κ", "λ", "μ", "ν", "π", "ρ", "σ", "τ", "φ", "χ", "στ", "πρ"], &["α", "ε", "η", "ι", "ο", "ω", "ου", "ά", "έ", "ί"], &["", "", "ς", "ν", ""]),
+    syllables!(
+        "el",
+        &["β", "γ", "δ", "θ", "κ", "λ", "μ", "ν", "π", "ρ", "σ", "τ", "φ", "χ", "στ", "πρ"],
+        &["α", "ε", "η", "ι", "ο", "ω", "ου", "ά", "έ", "ί"],
+        &["", "", "ς", "ν", ""]
+    ),
     syllables!("en", LATIN_OPEN, &["a", "e", "i", "o", "u", "ea", "ou"], LATIN_CLOSE),
     syllables!("en-GB", LATIN_OPEN, &["a", "e", "i", "o", "u", "ea", "ou"], LATIN_CLOSE),
     syllables!("es", LATIN_OPEN, &["a", "e", "i", "o", "u", "ie", "á", "ó"], LATIN_CLOSE),
     syllables!("es-MX", LATIN_OPEN, &["a", "e", "i", "o", "u", "ie", "á", "ó"], LATIN_CLOSE),
-    syllables!("fi", &["h", "j", "k", "l", "m", "n", "p", "r", "s", "t", "v", ""], &["a", "e", "i", "o", "u", "y", "ä", "aa", "ii", "uo"], &["", "", "n", "s", "tt", "ll"]),
+    syllables!(
+        "fi",
+        &["h", "j", "k", "l", "m", "n", "p", "r", "s", "t", "v", ""],
+        &["a", "e", "i", "o", "u", "y", "ä", "aa", "ii", "uo"],
+        &["", "", "n", "s", "tt", "ll"]
+    ),
     syllables!("fr", LATIN_OPEN, &["a", "e", "i", "o", "u", "é", "è", "ou", "ai", "eau"], LATIN_CLOSE),
     syllables!("fr-CA", LATIN_OPEN, &["a", "e", "i", "o", "u", "é", "è", "ou", "ai", "eau"], LATIN_CLOSE),
-    syllables!("he", &["א", "ב", "ג", "ד", "ה", "ח", "ט", "כ", "ל", "מ", "נ", "ס", "ע", "פ", "צ", "ק", "ר", "ש", "ת"], &["ו", "י", "", ""], &["", "", "ים", "ת"]),
+    syllables!(
+        "he",
+        &["א", "ב", "ג", "ד", "ה", "ח", "ט", "כ", "ל", "מ", "נ", "ס", "ע", "פ", "צ", "ק", "ר", "ש", "ת"],
+        &["ו", "י", "", ""],
+        &["", "", "ים", "ת"]
+    ),
     syllables!("hi", DEVANAGARI_OPEN, &["ा", "ि", "ी", "े", "ो", "", "ु"], &["", "", "र", "न", "ं"]),
     syllables!("hu", SLAVIC_OPEN, &["a", "e", "i", "o", "u", "á", "é", "ö", "ő", "ü"], LATIN_CLOSE),
     syllables!("id", LATIN_OPEN, &["a", "e", "i", "o", "u"], LATIN_CLOSE),
@@ -66,7 +91,12 @@ pub const LANGUAGES: &[Language] = &[
     syllables!("pl", SLAVIC_OPEN, &["a", "e", "i", "o", "u", "ą", "ę", "y", "ie"], LATIN_CLOSE),
     syllables!("pt-BR", LATIN_OPEN, &["a", "e", "i", "o", "u", "ã", "ç", "ê", "ão"], LATIN_CLOSE),
     syllables!("ru", CYRILLIC_OPEN, &["а", "е", "и", "о", "у", "я", "ы"], CYRILLIC_CLOSE),
-    syllables!("th", &["ก", "ข", "ค", "ง", "จ", "ช", "ต", "ท", "น", "บ", "ป", "พ", "ม", "ย", "ร", "ล", "ว", "ส"], &["า", "ิ", "ี", "ุ", "เ", "แ", ""], &["", "น", "ง", "ม"]),
+    syllables!(
+        "th",
+        &["ก", "ข", "ค", "ง", "จ", "ช", "ต", "ท", "น", "บ", "ป", "พ", "ม", "ย", "ร", "ล", "ว", "ส"],
+        &["า", "ิ", "ี", "ุ", "เ", "แ", ""],
+        &["", "น", "ง", "ม"]
+    ),
     syllables!("tr", LATIN_OPEN, &["a", "e", "ı", "i", "o", "ö", "u", "ü"], LATIN_CLOSE),
     syllables!("uk", CYRILLIC_OPEN, &["а", "е", "и", "і", "о", "у", "я"], CYRILLIC_CLOSE),
     Language { tag: "zh-CN", script: Signs { first: 0x4e00, count: 1500 } },
@@ -157,7 +187,8 @@ fn frequent_first(count: usize, rng: &mut SmallRng) -> usize {
 impl Script {
     /// Frequent words are short (Zipf's law of abbreviation).
     fn word(&self, rank: usize, rng: &mut SmallRng) -> String {
-        let length = 1 + rng.random_range(0..=(1 + (rank >= 8) as usize + (rank >= 60) as usize + (rank >= 500) as usize));
+        let length =
+            1 + rng.random_range(0..=(1 + (rank >= 8) as usize + (rank >= 60) as usize + (rank >= 500) as usize));
         let mut word = String::new();
         for _ in 0..length {
             match self {

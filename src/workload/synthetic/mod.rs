@@ -19,7 +19,15 @@ use language::{LANGUAGES, Vocabulary};
 
 /// Quantiles of value lengths of 2.24 million real translations (Home Assistant), bytes: probability and length.
 const LENGTHS: [(f64, f64); 9] = [
-    (0.0, 1.0), (0.01, 3.0), (0.25, 11.0), (0.5, 21.0), (0.75, 38.0), (0.9, 70.0), (0.99, 257.0), (0.999, 584.0), (1.0, 2767.0),
+    (0.0, 1.0),
+    (0.01, 3.0),
+    (0.25, 11.0),
+    (0.5, 21.0),
+    (0.75, 38.0),
+    (0.9, 70.0),
+    (0.99, 257.0),
+    (0.999, 584.0),
+    (1.0, 2767.0),
 ];
 /// Stretches real lengths (mean 35 bytes) to the article's: 2 million entries make 800 MB in a flat map.
 const STRETCH: f64 = 5.5;
