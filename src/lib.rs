@@ -29,3 +29,8 @@ pub mod runner;
 pub mod stats;
 pub mod store;
 pub mod workload;
+
+/// The README's examples are compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
