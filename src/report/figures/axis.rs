@@ -21,20 +21,21 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Linear, with zero in it: for bars and everything whose length or height is read as an amount. The high end is the tick
-    /// above the highest value, unless that wastes too much paper.
+    /// Linear, with zero in it: for bars and everything whose length or height is read as an amount. An end is the next tick
+    /// beyond the values, or just beyond the last value where that tick would waste paper.
     pub fn from_zero(values: impl IntoIterator<Item = f64>, ticks: usize) -> Self {
+        const WASTE: f64 = 0.1;
+        const ROOM: f64 = 0.03;
         let (low, high) = span(values).map_or((0.0, 1.0), |(low, high)| (low.min(0.0), high.max(0.0)));
         let (low, high) = if high - low < f64::MIN_POSITIVE * 1e16 { (0.0, 1.0) } else { (low, high) };
-        let step = step(high - low, ticks);
-        let ticks = steps(low - step * 0.999, high + step * 0.999, step);
-        let outer = |from: Option<&Tick>, or: f64| from.map_or(or, |tick| tick.value);
-        Self {
-            transform: identity,
-            low: outer(ticks.first(), low).min(low),
-            high: outer(ticks.last(), high).max(high),
-            ticks,
-        }
+        let (length, step) = (high - low, step(high - low, ticks));
+        let end = |value: f64, tick: f64| match (tick - value).abs() <= WASTE * length {
+            true => tick,
+            false => value + value.signum() * ROOM * length,
+        };
+        let low = end(low, (low / step).floor() * step).min(low);
+        let high = end(high, (high / step).ceil() * step).max(high);
+        Self { transform: identity, low, high, ticks: steps(low, high + step * 1e-6, step) }
     }
 
     /// Linear over just these values, with some room at both ends.
@@ -152,7 +153,7 @@ fn decades(low: f64, high: f64, label: fn(f64) -> String) -> Vec<Tick> {
     };
     let every = (span / 8.0).ceil().max(1.0) as usize;
     let (first, last) = (low.floor() as i32, high.ceil() as i32);
-    let powers = (first..=last).filter(|power| power.unsigned_abs() as usize % every == 0);
+    let powers = (first..=last).filter(|power| (power.unsigned_abs() as usize).is_multiple_of(every));
     powers
         .flat_map(|power| factors.iter().map(move |factor| factor * 10_f64.powi(power)))
         .filter(|value| (low..=high).contains(&value.log10()))
@@ -195,9 +196,10 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers() {
-        assert_eq!(labels(&Axis::from_zero([404.4], 5)), ["0", "100", "200", "300", "400", "500"]);
-        assert_eq!(labels(&Axis::from_zero([-0.3, 0.9], 5)), ["-0.5", "0", "0.5", "1.0"]);
-        assert_eq!(labels(&Axis::log([1_000.0, 9e5], numbers::tidy)), ["1 000", "10 000", "100 000", "1 000 000"][..3]);
+        assert_eq!(labels(&Axis::from_zero([404.4], 5)), ["0", "100", "200", "300", "400"]);
+        assert_eq!(labels(&Axis::from_zero([460.0], 5)), ["0", "100", "200", "300", "400", "500"]);
+        assert_eq!(labels(&Axis::from_zero([-0.45, 0.9], 5)), ["-0.5", "0", "0.5", "1.0"]);
+        assert_eq!(labels(&Axis::log([1_000.0, 9e5], numbers::tidy)), ["1 000", "10 000", "100 000", "1 000 000"]);
         assert_eq!(labels(&Axis::log([150.0, 900.0], numbers::nanos)), ["200 ns", "500 ns"]);
     }
 

@@ -79,7 +79,8 @@ impl<'a> Bars<'a> {
         let (zero, end) = (self.rows.x(0.0), self.rows.x(if value.mid.is_nan() { 0.0 } else { value.mid }));
         let bar = Area { left: zero.min(end), right: zero.max(end), ..line };
         if bar.width() > 0.0 {
-            let (fill, edge) = if look.twin { (0.9, Dash::Short) } else { (lightness, Dash::Solid) };
+            let (fill, edge) =
+                if look.twin { (self.twin_fill(lightness), Dash::Short) } else { (lightness, Dash::Solid) };
             canvas.fill(bar, style::tint(look.colour, fill))?;
             canvas.frame(bar, edge.lengths(), 1.0, look.colour)?;
         }
@@ -92,7 +93,12 @@ impl<'a> Bars<'a> {
         let baseline = bar.centre().1 + rows::value_type().cap() / 2.0;
         let (x, align) =
             if value.mid < 0.0 { (left - LABEL_GAP, Align::Right) } else { (right + LABEL_GAP, Align::Left) };
-        canvas.text(&numbers::tidy(value.mid), (x, baseline), align, rows::value_type())
+        rows::label(canvas, &numbers::tidy(value.mid), (x, baseline), align, rows::value_type())
+    }
+
+    /// Nearly hollow; of several series, light enough to be seen as such and still told apart.
+    fn twin_fill(&self, lightness: f64) -> f64 {
+        if self.series > 1 { 0.45 + 0.55 * lightness } else { 0.9 }
     }
 }
 

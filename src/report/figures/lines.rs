@@ -15,6 +15,8 @@ const MOST_WHISKERS: usize = 24;
 /// So few sizes or thread counts have a tick each.
 const MOST_OWN_TICKS: usize = 12;
 const TICKS: usize = 6;
+/// Beyond this ratio the lower line of a linear axis is within a tick's thickness of zero.
+const FAR_APART: f64 = 30.0;
 
 /// The points that have a place, from left to right.
 pub fn drawable(line: &Line, log_x: bool) -> Vec<(f64, Whisker)> {
@@ -70,7 +72,7 @@ fn x_of(drawn: &[(&str, Vec<(f64, Whisker)>)], log: bool) -> Axis {
     if places.len() <= MOST_OWN_TICKS { axis.with_ticks_at(&places) } else { axis }
 }
 
-/// From zero, unless that would press a line flat on the axis: if the medians of the lines are two decades apart, logarithmic.
+/// From zero, unless that would press a line flat on the axis: if the medians of the lines are far apart, logarithmic.
 /// Medians, because a line over time starts near zero and is no reason.
 fn y_axis(drawn: &[(&str, Vec<(f64, Whisker)>)]) -> (Axis, bool) {
     let values = || drawn.iter().flat_map(|(_, points)| points.iter().flat_map(|(_, y)| [y.low, y.mid, y.high]));
@@ -78,7 +80,7 @@ fn y_axis(drawn: &[(&str, Vec<(f64, Whisker)>)]) -> (Axis, bool) {
     let medians: Vec<f64> = drawn.iter().map(|(_, points)| median(points)).collect();
     let (least, most) =
         medians.iter().fold((f64::MAX, 0.0_f64), |(least, most), median| (least.min(*median), most.max(*median)));
-    let is_log = all_positive && most / least > 100.0;
+    let is_log = all_positive && most / least > FAR_APART;
     (if is_log { Axis::log(values(), numbers::tidy) } else { Axis::from_zero(values(), TICKS) }, is_log)
 }
 

@@ -1,5 +1,5 @@
 //! The two files of a figure. The SVG is drawn on a sheet eight times its size, as plotters' SVG coordinates are whole numbers;
-//! the PNG on one three times its size and then averaged down, as plotters doesn't smooth the edges of shapes.
+//! the PNG on one twice its size and then averaged down, as plotters doesn't smooth the edges of shapes.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::{Picture, height, paint};
 const SVG_SCALE: f64 = 8.0;
 const PNG_SCALE: u32 = 2;
 /// Samples per pixel of the PNG, in each direction.
-const SAMPLES: u32 = 3;
+const SAMPLES: u32 = 2;
 
 pub fn write(picture: &Picture, directory: &Path) -> Result<()> {
     let path = |ending: &str| directory.join(format!("{}.{ending}", picture.file));
@@ -26,7 +26,7 @@ pub fn write(picture: &Picture, directory: &Path) -> Result<()> {
     png(picture, &png_path).with_context(|| failed(&png_path))
 }
 
-fn svg(picture: &Picture) -> Result<String> {
+pub(super) fn svg(picture: &Picture) -> Result<String> {
     let height = height(picture).ceil();
     let sheet = ((WIDTH * SVG_SCALE) as u32, (height * SVG_SCALE) as u32);
     let mut drawn = String::new();
@@ -98,12 +98,10 @@ mod tests {
 
     #[test]
     fn a_pixel_is_the_mean_of_its_samples() {
-        let mut pixels = vec![0_u8; 6 * 3 * 3];
-        for row in 0..3 {
-            pixels[row * 18] = 90;
-            pixels[row * 18 + 9 + 1] = 30;
-        }
-        assert_eq!(averaged(&pixels, 6), [30, 0, 0, 0, 10, 0]);
+        // Two rows of four pixels: the red of the first column, one green of the third.
+        let mut pixels = vec![0_u8; 4 * 3 * 2];
+        (pixels[0], pixels[12], pixels[7]) = (90, 90, 40);
+        assert_eq!(averaged(&pixels, 4), [45, 0, 0, 0, 10, 0]);
     }
 
     #[test]

@@ -101,7 +101,9 @@ impl Plane {
     }
 
     fn x_ticks(&self) -> impl Iterator<Item = (f64, &Tick)> {
-        let place = |tick: &Tick| self.x.place(tick.value).map(|place| self.area.left + place * self.area.width());
+        let place = |tick: &Tick| {
+            self.x.place(tick.value).map(|place| self.area.left + place.clamp(0.0, 1.0) * self.area.width())
+        };
         self.x.ticks.iter().filter_map(move |tick| place(tick).map(|x| (x, tick)))
     }
 
@@ -153,7 +155,7 @@ fn thinned(points: &[Point]) -> Vec<Point> {
 
 fn marked(points: usize, turn: usize) -> impl Iterator<Item = usize> {
     let every = points.div_ceil(MOST_MARKERS).max(1);
-    (turn * every / 3 % every..points).step_by(every)
+    (turn * every / every.min(3) % every..points).step_by(every)
 }
 
 /// Unbroken lines first: broken ones on top of them let them through, as do the twins' hollow markers.

@@ -6,10 +6,10 @@ use plotters::prelude::{DrawingBackend, RGBColor};
 
 use super::Picture;
 use super::axis::Axis;
-use super::canvas::{Align, Area, Canvas, Type};
+use super::canvas::{Align, Area, Canvas, Point, Type};
 use super::heading;
 use super::legend::Flow;
-use super::style::{self, AXIS, GRID, INK, MARGIN, QUIET, SMALL_EM, TEXT_EM, WIDTH};
+use super::style::{self, AXIS, GRID, INK, MARGIN, PAPER, QUIET, SMALL_EM, TEXT_EM, WIDTH};
 
 const WIDEST_NAME: f64 = 200.0;
 const NAME_GAP: f64 = 10.0;
@@ -72,7 +72,7 @@ impl Rows {
         let mut plot = Area { left: plot_left, top, right: plot_right, bottom: top };
         let bars = wanted.thickness * wanted.bars_per_name.max(1) as f64;
         let bands = names.into_iter().map(|lines| band(&mut plot, lines, bars, wanted.gap)).collect();
-        let axis_label = tick_type().wrap(&picture.axis, WIDTH - 2.0 * MARGIN, 2);
+        let axis_label = tick_type().wrap(&picture.axis, plot.width(), 2);
         let legend = Flow::new(wanted.legend.0, wanted.legend.1.into_iter(), WIDTH - 2.0 * MARGIN);
         Self {
             title: picture.title.clone(),
@@ -156,6 +156,18 @@ impl Rows {
         let baseline = self.legend_top() + self.legend.height() + tick_type().cap();
         canvas.text(&note, (MARGIN, baseline), Align::Left, tick_type())
     }
+}
+
+/// A value beside its bar, on paper of its own, as a grid line through digits makes them hard to read.
+pub fn label<B: DrawingBackend>(canvas: &mut Canvas<B>, text: &str, at: Point, align: Align, kind: Type) -> Result<()> {
+    let (left, right) = match align {
+        Align::Left => (at.0, at.0 + kind.width(text)),
+        Align::Centre => (at.0 - kind.width(text) / 2.0, at.0 + kind.width(text) / 2.0),
+        Align::Right => (at.0 - kind.width(text), at.0),
+    };
+    let paper = Area { left: left - 1.5, right: right + 1.5, top: at.1 - kind.cap() - 1.0, bottom: at.1 + 1.0 };
+    canvas.fill(paper, PAPER)?;
+    canvas.text(text, at, align, kind)
 }
 
 /// The next band, below those that the plot has so far.

@@ -63,7 +63,7 @@ impl<'a> Stack<'a> {
             canvas.frame(Area { left, right, ..band }, look.dash.lengths(), style::LINE, style::INK)?;
         }
         let baseline = band.centre().1 + total_type().cap() / 2.0;
-        canvas.text(&numbers::tidy(total(values)), (right + LABEL_GAP, baseline), Align::Left, total_type())
+        rows::label(canvas, &numbers::tidy(total(values)), (right + LABEL_GAP, baseline), Align::Left, total_type())
     }
 }
 

@@ -3,6 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
+use plotters::prelude::BitMapBackend;
+
+use super::canvas::{Dialect, Type};
+use super::style::{INK, WIDTH};
 use super::*;
 
 fn whisker(mid: f64, spread: f64) -> Whisker {
@@ -17,19 +21,23 @@ fn picture(file: &str, title: &str, axis: &str, drawing: Drawing) -> Picture {
     Picture { file: file.to_owned(), title: title.to_owned(), axis: axis.to_owned(), drawing }
 }
 
-/// Draws the picture and returns its SVG.
+/// Draws the picture in both formats, the bitmap small and unsaved, and returns the SVG.
 fn svg_of(picture: &Picture) -> String {
-    let directory = tempfile::tempdir().unwrap();
-    draw(picture, directory.path()).unwrap();
-    let png = fs::read(directory.path().join(format!("{}.png", picture.file))).unwrap();
-    assert!(png.starts_with(b"\x89PNG"));
-    fs::read_to_string(directory.path().join(format!("{}.svg", picture.file))).unwrap()
+    canvas::prepare_fonts().unwrap();
+    let size = (WIDTH as u32, height(picture) as u32);
+    let mut pixels = vec![0; 3 * size.0 as usize * size.1 as usize];
+    let mut canvas = Canvas::new(BitMapBackend::with_buffer(&mut pixels, size), 1.0, Dialect::BITMAP).unwrap();
+    paint(&mut canvas, picture).unwrap();
+    output::svg(picture).unwrap()
 }
 
 /// The pieces of text of an SVG, in the order drawn.
 fn texts(svg: &str) -> Vec<String> {
     let pieces = svg.split("<text ").skip(1).filter_map(|piece| piece.split_once('>'));
-    pieces.filter_map(|(_, rest)| rest.split_once("</text>")).map(|(text, _)| text.trim().to_owned()).collect()
+    pieces
+        .filter_map(|(_, rest)| rest.split_once("</text>"))
+        .map(|(text, _)| text.trim().replace("&apos;", "'"))
+        .collect()
 }
 
 fn blocks() -> Picture {
@@ -179,16 +187,197 @@ fn examples() -> [Picture; 8] {
 }
 
 #[test]
-fn every_kind_of_figure_becomes_an_svg_and_a_png_with_its_title_and_its_stores() {
-    // For looking at: set LARDER_FIGURES to a folder.
+fn a_figure_becomes_an_svg_and_a_png_of_twice_its_size() {
+    // For looking at all of them: set LARDER_FIGURES to a folder.
     let kept = std::env::var_os("LARDER_FIGURES").map(PathBuf::from);
+    let temporary = tempfile::tempdir().unwrap();
+    let examples = examples().into_iter().take(if kept.is_some() { usize::MAX } else { 1 });
+    for example in examples {
+        let folder = kept.as_deref().unwrap_or(temporary.path());
+        draw(&example, folder).unwrap();
+        let svg = fs::read_to_string(folder.join(format!("{}.svg", example.file))).unwrap();
+        let png = fs::read(folder.join(format!("{}.png", example.file))).unwrap();
+        assert!(png.starts_with(b"\x89PNG"));
+        let side = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+        let logical = format!("width=\"{}\" height=\"{}\"", side(16) / 2, side(20) / 2);
+        assert!(svg.contains(&logical), "{logical} of {}", &svg[..200]);
+    }
+}
+
+#[test]
+fn every_kind_of_figure_names_its_title_its_axis_and_its_stores_in_text_that_stays_text() {
     for example in examples() {
-        if let Some(folder) = &kept {
-            draw(&example, folder).unwrap();
-        }
         let svg = svg_of(&example);
         let text = texts(&svg).join(" ");
-        assert!(text.contains(&example.title), "{}: {text}", example.file);
+        assert!(svg.contains(&format!("<title>{}</title>", example.title)));
+        assert!(svg.contains("font-family=\"DejaVu Sans, sans-serif\""));
+        assert!(text.contains(&example.title) && text.contains(&example.axis), "{}: {text}", example.file);
         assert!(text.contains("sync-map") || text.contains("dns-0-vec"), "{}: {text}", example.file);
     }
+}
+
+/// An attribute of the piece of an SVG that starts here.
+fn attribute<'a>(piece: &'a str, name: &str) -> &'a str {
+    let (_, rest) = piece.split_once(&format!(" {name}=\"")).unwrap();
+    rest.split_once('"').unwrap().0
+}
+
+#[test]
+fn no_text_leaves_the_paper() {
+    let long = "an-exceedingly-long-store-name-that-nobody-would-choose-but-somebody-will".repeat(2);
+    let mut examples = examples().to_vec();
+    for example in &mut examples {
+        example.title = example.title.repeat(4);
+        example.axis = example.axis.repeat(8);
+        match &mut example.drawing {
+            Drawing::Bars { groups, series, .. } => {
+                series.iter_mut().chain(groups).for_each(|name| *name = long.clone())
+            }
+            Drawing::Stack { groups, parts, .. } => {
+                parts.iter_mut().chain(groups).for_each(|name| *name = long.clone())
+            }
+            Drawing::Lines { x_axis, lines, .. } => {
+                *x_axis = x_axis.repeat(20);
+                lines.iter_mut().for_each(|line| line.name = long.clone());
+            }
+            Drawing::Latency { lines } => lines.iter_mut().for_each(|line| line.0 = long.clone()),
+        }
+    }
+    for example in self::examples().into_iter().chain(examples) {
+        let svg = svg_of(&example);
+        let scale = 8.0;
+        let bottom: f64 = attribute(&svg, "height").parse::<f64>().unwrap() * scale;
+        for piece in svg.split("<text").skip(1) {
+            let text = piece.split_once('>').unwrap().1.split_once("</text>").unwrap().0.trim();
+            let number = |name: &str| attribute(piece, name).parse::<f64>().unwrap();
+            let kind = Type::new(number("font-size"), INK);
+            let kind = if piece.contains("font-weight") { kind.bold() } else { kind };
+            let (x, width) = (number("x"), kind.width(&text.replace("&apos;", "'")));
+            let (left, right) = match attribute(piece, "text-anchor") {
+                "start" => (x, x + width),
+                "middle" => (x - width / 2.0, x + width / 2.0),
+                _ => (x - width, x),
+            };
+            assert!(left >= 0.0 && right <= WIDTH * scale, "{}: {text:?} from {left} to {right}", example.file);
+            assert!((0.0..bottom - 20.0).contains(&number("y")), "{}: {text:?}", example.file);
+        }
+    }
+}
+
+/// Values that arithmetic stumbles over.
+const ODD: [f64; 12] =
+    [0.0, -0.0, -3.5, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN, 5e-324, 1e-9, 1e15, 42.0];
+
+#[test]
+fn odd_values_in_bars_never_panic() {
+    for low in ODD {
+        for high in ODD {
+            let values = vec![
+                vec![Some(Whisker { low, mid: high, high }), None],
+                vec![Some(Whisker { low, mid: low, high })],
+                vec![],
+            ];
+            let drawing = Drawing::Bars { groups: names(&["a", "b", "c"]), series: names(&["x", "y"]), values };
+            svg_of(&picture("odd", "odd", "odd", drawing));
+            let values = vec![vec![low, high], vec![high], vec![]];
+            svg_of(&picture(
+                "odd",
+                "odd",
+                "odd",
+                Drawing::Stack { groups: names(&["a", "b", "c"]), parts: names(&["x", "y"]), values },
+            ));
+        }
+    }
+}
+
+#[test]
+fn odd_values_in_lines_never_panic() {
+    for low in ODD {
+        for high in ODD {
+            for log_x in [false, true] {
+                let points = vec![
+                    (low, Whisker { low, mid: high, high }),
+                    (high, Whisker::exact(low)),
+                    (high, Whisker::exact(high)),
+                ];
+                let lines =
+                    vec![Line { name: "a".into(), points: points.clone() }, Line { name: "a+twin".into(), points }];
+                svg_of(&picture("odd", "odd", "odd", Drawing::Lines { x_axis: "x".into(), log_x, lines }));
+            }
+            let lines = vec![("a".to_owned(), vec![(low, high), (high, low), (99.0, high), (100.0, low)])];
+            svg_of(&picture("odd", "odd", "odd", Drawing::Latency { lines }));
+        }
+    }
+}
+
+#[test]
+fn a_figure_of_one_point_has_no_line_and_one_marker() {
+    let lines = vec![Line { name: "packed".into(), points: vec![(500_000.0, Whisker::exact(208.0))] }];
+    let svg = svg_of(&picture("one", "one", "bytes", Drawing::Lines { x_axis: "entries".into(), log_x: true, lines }));
+    assert!(texts(&svg).iter().any(|text| text == "500\u{202f}000"), "{:?}", texts(&svg));
+    let lines = vec![("packed".to_owned(), vec![(50.0, 250.0)])];
+    assert!(
+        texts(&svg_of(&picture("one", "one", "ns", Drawing::Latency { lines }))).iter().any(|text| text == "packed")
+    );
+}
+
+#[test]
+fn a_figure_without_values_says_that_it_has_no_rows() {
+    let groups = || names(&["packed"]);
+    let nan = Whisker::exact(f64::NAN);
+    let empty = [
+        Drawing::Bars { groups: vec![], series: vec![], values: vec![] },
+        Drawing::Bars { groups: groups(), series: groups(), values: vec![vec![None]] },
+        Drawing::Bars { groups: groups(), series: groups(), values: vec![vec![Some(nan)]] },
+        Drawing::Stack { groups: vec![], parts: vec![], values: vec![] },
+        Drawing::Stack { groups: groups(), parts: vec![], values: vec![vec![]] },
+        Drawing::Lines { x_axis: String::new(), log_x: false, lines: vec![] },
+        Drawing::Lines {
+            x_axis: String::new(),
+            log_x: true,
+            lines: vec![Line { name: "a".into(), points: vec![(0.0, Whisker::exact(1.0))] }],
+        },
+        Drawing::Latency { lines: vec![] },
+        Drawing::Latency { lines: vec![("packed".into(), vec![(50.0, 0.0)])] },
+    ];
+    for drawing in empty {
+        let text = texts(&svg_of(&picture("empty", "Nothing measured", "bytes", drawing.clone())));
+        assert_eq!(text, ["Nothing measured", "no rows"], "{drawing:?}");
+    }
+    assert!(!texts(&svg_of(&blocks())).contains(&"no rows".to_owned()));
+}
+
+#[test]
+fn a_missing_value_is_written_as_missing_and_not_as_zero() {
+    let text = texts(&svg_of(&memory()));
+    assert_eq!(text.iter().filter(|text| *text == "n/a").count(), 1, "{text:?}");
+}
+
+#[test]
+fn hundreds_of_stores_are_cut_off_with_a_note() {
+    let groups: Vec<String> = (0..300).map(|number| format!("store{number}")).collect();
+    let values = vec![vec![Some(Whisker::exact(1.0))]; 300];
+    let svg = svg_of(&picture("many", "many", "bytes", Drawing::Bars { groups, series: names(&["x"]), values }));
+    assert!(texts(&svg).iter().any(|text| text.starts_with("220 more")), "{:?}", texts(&svg).last());
+}
+
+#[test]
+fn names_with_markup_and_control_characters_stay_well_formed() {
+    let groups = names(&["<script>&\"'", "nul\u{0}bell\u{7}", "日本語", ""]);
+    let values = vec![vec![Some(Whisker::exact(1.0))]; 4];
+    let svg = svg_of(&picture("names", "a <b> & c", "x", Drawing::Bars { groups, series: vec![], values }));
+    assert!(svg.contains("&lt;script&gt;&amp;") && !svg.contains("<script"));
+    assert!(!svg.chars().any(|c| c.is_control() && c != '\n'));
+}
+
+#[test]
+fn a_file_name_with_a_folder_in_it_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    for file in ["", "..", "../up", "a/b", "/root"] {
+        let error = draw(&Picture { file: file.to_owned(), ..blocks() }, directory.path()).unwrap_err();
+        assert!(error.to_string().contains("plain name"), "{file}: {error}");
+    }
+    let missing = directory.path().join("missing");
+    let error = format!("{:#}", draw(&blocks(), &missing).unwrap_err());
+    assert!(error.contains("missing/blocks.svg"), "{error}");
 }
