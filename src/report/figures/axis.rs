@@ -193,6 +193,7 @@ mod tests {
             vec![],
             vec![f64::NAN, 7e299],
             vec![4e-320],
+            vec![f64::INFINITY, 100.0, f64::MIN],
         ] {
             let axis = Axis::from_zero(values.clone(), 5);
             for value in values.into_iter().chain([0.0]).filter(|value| value.is_finite()) {
