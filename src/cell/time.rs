@@ -35,7 +35,7 @@ impl Visitor for Time<'_> {
     fn visit<S: Store>(self, row: &'static Row) -> Result<()> {
         let Time { spec, emitter } = self;
         let keys = KeySet::collect(&mut *source(spec)?, None)?;
-        anyhow::ensure!(keys.len() > 0, "{} holds no item; there is nothing to ask for", spec.data.source);
+        anyhow::ensure!(!keys.is_empty(), "{} holds no item; there is nothing to ask for", spec.data.source);
         let clock = Clock::new();
         let start = clock.raw();
         let store: S = load(spec)?;

@@ -22,7 +22,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Run experiments and write their reports
-    Experiment(experiment::Arguments),
+    Experiment(Box<experiment::Arguments>),
     /// Name the experiments, stores and data sources
     List(list::Arguments),
     /// Render a run's report again, from its rows alone

@@ -243,16 +243,18 @@ struct Stripe {
 }
 
 impl Stripe {
-    const EMPTY: Self = Self {
-        blocks: AtomicI64::new(0),
-        requested: AtomicI64::new(0),
-        usable: AtomicI64::new(0),
-        allocations: AtomicU64::new(0),
-        unflushed: AtomicI64::new(0),
-    };
+    const fn empty() -> Self {
+        Self {
+            blocks: AtomicI64::new(0),
+            requested: AtomicI64::new(0),
+            usable: AtomicI64::new(0),
+            allocations: AtomicU64::new(0),
+            unflushed: AtomicI64::new(0),
+        }
+    }
 }
 
-static STRIPE: [Stripe; STRIPES + 1] = [const { Stripe::EMPTY }; STRIPES + 1];
+static STRIPE: [Stripe; STRIPES + 1] = [const { Stripe::empty() }; STRIPES + 1];
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 /// Live requested bytes as far as threads have told, and the highest value of it.
 static LEVEL: AtomicI64 = AtomicI64::new(0);

@@ -21,8 +21,8 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Linear, with zero in it: for bars and everything whose length or height is read as an amount. An end is the next tick
-    /// beyond the values, or just beyond the last value where that tick would waste paper.
+    /// Linear, with zero in it: for bars and everything whose length or height is read as an amount. An end is the
+    /// next tick beyond the values, or just beyond the last value where that tick would waste paper.
     pub fn from_zero(values: impl IntoIterator<Item = f64>, ticks: usize) -> Self {
         const WASTE: f64 = 0.1;
         const ROOM: f64 = 0.03;
@@ -66,7 +66,8 @@ impl Axis {
         Self { transform: stretched, low: 0.0, high: deepest + if has_maximum { 0.6 } else { 0.0 }, ticks }
     }
 
-    /// Whole numbers as ticks instead of the generated ones: for a few sizes or thread counts, which a reader wants to see.
+    /// These values as ticks instead of the generated ones: for a few sizes or thread counts, which a reader wants to
+    /// see.
     pub fn with_ticks_at(mut self, values: &[f64]) -> Self {
         self.ticks = values.iter().map(|value| Tick { value: *value, label: exact(*value) }).collect();
         self
@@ -143,9 +144,11 @@ fn step_label(value: f64, step: f64, decimals: usize) -> String {
     if step < 1e-6 { numbers::tidy(value) } else { numbers::fixed(value, decimals) }
 }
 
-/// Powers of ten, with 2 and 5 times of them where the axis is short, and only every so manyth where it is long.
+/// Powers of ten: with 2 and 5 times of them where the axis is short, even steps instead where it is shorter still, and
+/// only every so manyth where it is long.
 fn decades(low: f64, high: f64, label: fn(f64) -> String) -> Vec<Tick> {
     let span = high - low;
+    const FEW: usize = 3;
     let factors: &[f64] = match span {
         _ if span < 1.7 => &[1.0, 2.0, 5.0],
         _ if span < 2.5 => &[1.0, 3.0],
@@ -154,11 +157,17 @@ fn decades(low: f64, high: f64, label: fn(f64) -> String) -> Vec<Tick> {
     let every = (span / 8.0).ceil().max(1.0) as usize;
     let (first, last) = (low.floor() as i32, high.ceil() as i32);
     let powers = (first..=last).filter(|power| (power.unsigned_abs() as usize).is_multiple_of(every));
-    powers
+    let ticks: Vec<Tick> = powers
         .flat_map(|power| factors.iter().map(move |factor| factor * 10_f64.powi(power)))
         .filter(|value| (low..=high).contains(&value.log10()))
         .map(|value| Tick { value, label: label(value) })
-        .collect()
+        .collect();
+    if ticks.len() >= FEW || span > 1.0 {
+        return ticks;
+    }
+    let (from, to) = (10_f64.powf(low), 10_f64.powf(high));
+    let even = steps(from, to, step(to - from, 2 * FEW));
+    even.into_iter().map(|tick| Tick { label: label(tick.value), ..tick }).collect()
 }
 
 /// All digits of a whole number, as sizes just past a table's doubling differ in the third or fourth.
@@ -184,6 +193,7 @@ mod tests {
             vec![],
             vec![f64::NAN, 7e299],
             vec![4e-320],
+            vec![f64::INFINITY, 100.0, f64::MIN],
         ] {
             let axis = Axis::from_zero(values.clone(), 5);
             for value in values.into_iter().chain([0.0]).filter(|value| value.is_finite()) {
@@ -200,7 +210,7 @@ mod tests {
         assert_eq!(labels(&Axis::from_zero([460.0], 5)), ["0", "100", "200", "300", "400", "500"]);
         assert_eq!(labels(&Axis::from_zero([-0.45, 0.9], 5)), ["-0.5", "0", "0.5", "1.0"]);
         assert_eq!(labels(&Axis::log([1_000.0, 9e5], numbers::tidy)), ["1 000", "10 000", "100 000", "1 000 000"]);
-        assert_eq!(labels(&Axis::log([150.0, 900.0], numbers::nanos)), ["200 ns", "500 ns"]);
+        assert_eq!(labels(&Axis::log([150.0, 900.0], numbers::nanos)), ["200 ns", "400 ns", "600 ns", "800 ns"]);
     }
 
     #[test]

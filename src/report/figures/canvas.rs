@@ -1,13 +1,13 @@
-//! A sheet in logical pixels over any plotters backend: text, lines, dashes, shapes, and what they measure.
+//! A sheet in logical pixels over any plotters backend: text, lines, dashes, shapes.
 //! Knows nothing of axes, stores or files.
 
-use std::sync::OnceLock;
-
-use anyhow::{Context, Result, anyhow};
-use plotters::prelude::{DrawingBackend, FontDesc, FontFamily, FontStyle, RGBColor, ShapeStyle, TextStyle};
-use plotters::style::register_font;
+use anyhow::{Result, anyhow};
+use plotters::prelude::{
+    Color, DrawingBackend, FontDesc, FontFamily, FontStyle, RGBAColor, RGBColor, ShapeStyle, TextStyle,
+};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use super::letters::Type;
 use super::style::{FONT, Marker, PAPER};
 
 pub type Point = (f64, f64);
@@ -35,25 +35,14 @@ impl Area {
     }
 }
 
-/// How a backend deviates from "a font of EM pixels, its baseline at Y" (found by reading plotters 0.3.7).
-#[derive(Debug, Clone, Copy)]
-pub struct Dialect {
-    /// plotters' font size over the em: the SVG backend divides by 1.24; for bitmaps ab_glyph takes the size for the
-    /// font's height, which is 1.164 em in DejaVu Sans.
-    size_per_em: f64,
-    /// How far below a vertically centred anchor the baseline comes out, in em: half an ex, which is 0.547 em, in
-    /// the SVG; half the size minus half of size/1.24 in a bitmap.
-    baseline: f64,
-    /// Bitmap paths wider than a pixel are filled as one outline, with holes where they cross themselves: draw them piecewise.
-    piecewise: bool,
-}
-
-const HEIGHT_PER_EM: f64 = 1.164;
-
-impl Dialect {
-    pub const SVG: Self = Self { size_per_em: 1.24, baseline: 0.2735, piecewise: false };
-    pub const BITMAP: Self =
-        Self { size_per_em: HEIGHT_PER_EM, baseline: HEIGHT_PER_EM * (0.5 - 0.5 / 1.24), piecewise: true };
+/// What plotters' backends do differently (found by reading plotters 0.3.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// Text stays text.
+    Svg,
+    /// Text and wide paths are drawn by us: the backend sets letters without their side bearings ("percen tiles"), and
+    /// fills a wide path as one outline, with holes where it crosses itself.
+    Bitmap,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,103 +50,6 @@ pub enum Align {
     Left,
     Centre,
     Right,
-}
-
-/// Size, weight and colour of a piece of text.
-#[derive(Debug, Clone, Copy)]
-pub struct Type {
-    pub em: f64,
-    pub bold: bool,
-    pub colour: RGBColor,
-}
-
-impl Type {
-    pub fn new(em: f64, colour: RGBColor) -> Self {
-        Self { em, bold: false, colour }
-    }
-
-    pub fn bold(self) -> Self {
-        Self { bold: true, ..self }
-    }
-
-    fn font(&self, size: f64) -> FontDesc<'static> {
-        let style = if self.bold { FontStyle::Bold } else { FontStyle::Normal };
-        FontDesc::new(FontFamily::Name(FONT), size, style)
-    }
-
-    /// Advance width of the text in logical pixels; the same for every backend, so that all have one layout.
-    pub fn width(&self, text: &str) -> f64 {
-        const FINE: f64 = 1000.0;
-        let (width, _) = self.font(FINE * HEIGHT_PER_EM).box_size(text).unwrap_or((0, 0));
-        f64::from(width) / FINE * self.em
-    }
-
-    /// From one baseline to the next.
-    pub fn leading(&self) -> f64 {
-        self.em * 1.3
-    }
-
-    /// From the baseline to the top of capitals and digits.
-    pub fn cap(&self) -> f64 {
-        self.em * 0.729
-    }
-
-    /// Broken into lines of at most this width: at spaces, then behind hyphens and the like, then anywhere.
-    /// What doesn't fit into `lines` is cut off with an ellipsis.
-    pub fn wrap(&self, text: &str, width: f64, lines: usize) -> Vec<String> {
-        let mut wrapped: Vec<String> = Vec::new();
-        let mut rest = text.trim();
-        while !rest.is_empty() && wrapped.len() + 1 < lines.max(1) {
-            let end = self.line_end(rest, width);
-            wrapped.push(rest[..end].trim_end().to_owned());
-            rest = rest[end..].trim_start();
-        }
-        if !rest.is_empty() {
-            wrapped.push(self.cut(rest, width));
-        }
-        wrapped
-    }
-
-    /// Where the first line of this text ends, as a byte offset past at least one character.
-    fn line_end(&self, text: &str, width: f64) -> usize {
-        if self.width(text) <= width {
-            return text.len();
-        }
-        let mut best = [None; 2];
-        let mut last = 0;
-        for (start, character) in text.char_indices() {
-            let end = start + character.len_utf8();
-            if last > 0 && self.width(text[..end].trim_end()) > width {
-                break;
-            }
-            last = end;
-            match character {
-                ' ' => best[0] = Some(end),
-                '-' | '+' | '/' | '_' | ':' | ',' => best[1] = Some(end),
-                _ => {}
-            }
-        }
-        best[0].or(best[1]).unwrap_or(last)
-    }
-
-    fn cut(&self, text: &str, width: f64) -> String {
-        if self.width(text) <= width {
-            return text.to_owned();
-        }
-        let mut kept = text.to_owned();
-        while kept.pop().is_some() && self.width(&kept) + self.width("…") > width {}
-        kept.trim_end().to_owned() + "…"
-    }
-}
-
-/// Registers the fonts, once per process; text can be neither measured nor drawn before.
-pub fn prepare_fonts() -> Result<()> {
-    static FONTS: OnceLock<bool> = OnceLock::new();
-    let registered = FONTS.get_or_init(|| {
-        register_font(FONT, FontStyle::Normal, dejavu::sans::regular()).is_ok()
-            && register_font(FONT, FontStyle::Bold, dejavu::sans::bold()).is_ok()
-    });
-    registered.then_some(()).context("the built-in font of the figures is unreadable; this build of larder is broken")
 }
 
 pub struct Canvas<B: DrawingBackend> {
@@ -183,19 +75,42 @@ impl<B: DrawingBackend> Canvas<B> {
     }
 
     /// `at` is the end of the text that `align` names, on the baseline.
-    pub fn text(&mut self, text: &str, (x, baseline): Point, align: Align, kind: Type) -> Result<()> {
+    pub fn text(&mut self, text: &str, at: Point, align: Align, kind: Type) -> Result<()> {
+        // A name may hold anything, XML 1.0 may not.
+        let printable: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        match self.dialect {
+            Dialect::Svg => self.typeset(&printable, at, align, kind),
+            Dialect::Bitmap => self.glyphs(&printable, at, align, kind),
+        }
+    }
+
+    fn typeset(&mut self, text: &str, (x, baseline): Point, align: Align, kind: Type) -> Result<()> {
+        // The backend divides sizes by 1.24, and lowers a centred text by half an ex, which is 0.547 em in DejaVu Sans.
+        const SIZE_PER_EM: f64 = 1.24;
+        const LOWERED: f64 = 0.547 / 2.0;
         let horizontal = match align {
             Align::Left => HPos::Left,
             Align::Centre => HPos::Center,
             Align::Right => HPos::Right,
         };
-        let style = TextStyle::from(kind.font(kind.em * self.dialect.size_per_em * self.scale))
-            .color(&kind.colour)
-            .pos(Pos::new(horizontal, VPos::Center));
-        let anchor = self.pixels((x, baseline - self.dialect.baseline * kind.em));
-        // A name may hold anything, XML 1.0 may not.
-        let printable: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        self.backend.draw_text(&printable, &style, anchor).map_err(failed)
+        let weight = if kind.bold { FontStyle::Bold } else { FontStyle::Normal };
+        let font = FontDesc::new(FontFamily::Name(FONT), kind.em * SIZE_PER_EM * self.scale, weight);
+        let style = TextStyle::from(font).color(&kind.colour).pos(Pos::new(horizontal, VPos::Center));
+        let anchor = self.pixels((x, baseline - LOWERED * kind.em));
+        self.backend.draw_text(text, &style, anchor).map_err(failed)
+    }
+
+    fn glyphs(&mut self, text: &str, (x, baseline): Point, align: Align, kind: Type) -> Result<()> {
+        let left = match align {
+            Align::Left => x,
+            Align::Centre => x - kind.width(text) / 2.0,
+            Align::Right => x - kind.width(text),
+        };
+        let colour = RGBAColor::from(kind.colour);
+        for (pixel, coverage) in kind.pixels(text, (left * self.scale, baseline * self.scale), self.scale) {
+            self.backend.draw_pixel(pixel, colour.mix(coverage).to_backend_color()).map_err(failed)?;
+        }
+        Ok(())
     }
 
     /// Lines of text below each other; the first baseline is at `y`. Returns the baseline that would come next.
@@ -215,7 +130,7 @@ impl<B: DrawingBackend> Canvas<B> {
     pub fn path(&mut self, points: &[Point], width: f64, colour: RGBColor) -> Result<()> {
         let style = self.stroke(width, colour);
         let pixels: Vec<(i32, i32)> = points.iter().map(|point| self.pixels(*point)).collect();
-        if !self.dialect.piecewise {
+        if self.dialect == Dialect::Svg {
             return self.backend.draw_path(pixels, &style).map_err(failed);
         }
         for pair in pixels.windows(2) {
@@ -343,25 +258,6 @@ fn strokes(points: &[Point], lengths: &[f64]) -> Vec<Vec<Point>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::figures::style::INK;
-
-    #[test]
-    fn a_wrapped_text_loses_no_letter_unless_it_ends_in_an_ellipsis() {
-        prepare_fonts().unwrap();
-        let kind = Type::new(12.0, INK);
-        let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
-        for text in
-            ["sync-map", "a-very-long-store-name+twin", "ein langer Titel mit Wörtern", "oneunbrokenwordwithoutend"]
-        {
-            let lines = kind.wrap(text, 60.0, 20);
-            assert_eq!(letters(&lines.concat()), letters(text));
-            assert!(lines.iter().all(|line| kind.width(line) <= 60.0), "{lines:?}");
-            let cut = kind.wrap(text, 60.0, 1);
-            assert!(cut.len() == 1 && (cut[0].ends_with('…') || cut[0] == text), "{cut:?}");
-        }
-        assert_eq!(kind.wrap("", 60.0, 2), Vec::<String>::new());
-        assert_eq!(kind.wrap("abc", 0.0, 9).concat(), "abc");
-    }
 
     #[test]
     fn strokes_of_a_dashed_path_have_the_lengths_asked_for() {

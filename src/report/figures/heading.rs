@@ -3,7 +3,8 @@
 use anyhow::Result;
 use plotters::prelude::DrawingBackend;
 
-use super::canvas::{Align, Canvas, Type};
+use super::canvas::{Align, Canvas};
+use super::letters::Type;
 use super::style::{INK, MARGIN, QUIET, TEXT_EM, TITLE_EM, WIDTH};
 
 const MOST_LINES: usize = 4;

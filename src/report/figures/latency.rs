@@ -12,7 +12,8 @@ use super::{Picture, numbers};
 
 const X_AXIS: &str = "percentile of all gets";
 
-/// The points that have a place, from left to right. A latency of nothing (below the clock's step) has none on a logarithmic axis.
+/// The points that have a place, from left to right. A latency of nothing (below the clock's step) has none on a
+/// logarithmic axis.
 pub fn drawable(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let has_place = |(percentile, ns): &(f64, f64)| (0.0..=100.0).contains(percentile) && ns.is_finite() && *ns > 0.0;
     let mut points: Vec<(f64, f64)> = points.iter().copied().filter(has_place).collect();

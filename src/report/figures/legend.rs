@@ -3,7 +3,8 @@
 use anyhow::Result;
 use plotters::prelude::{DrawingBackend, RGBColor};
 
-use super::canvas::{Align, Area, Canvas, Type};
+use super::canvas::{Align, Area, Canvas};
+use super::letters::Type;
 use super::style::{self, INK, Look, QUIET, SMALL_EM};
 
 const SWATCH: f64 = 12.0;

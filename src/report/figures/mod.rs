@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `numbers` | numbers, bytes and times as text |
 //! | `style` | what each store looks like |
+//! | `letters` | what text measures and covers |
 //! | `canvas` | text and shapes in logical pixels over any plotters backend |
 //! | `axis`, `legend`, `heading` | parts that figures share |
 //! | `rows` | the paper of horizontal bars: names, bands, value axis |
@@ -18,6 +19,7 @@ mod canvas;
 mod heading;
 mod latency;
 mod legend;
+mod letters;
 mod lines;
 pub mod numbers;
 mod output;
@@ -88,8 +90,8 @@ impl Whisker {
 /// Writes `FILE.svg` and `FILE.png` into the directory, which must exist.
 ///
 /// # Errors
-/// A file name that is more than a name, and files that can't be written. Odd values (NaN, missing, negative) are drawn as such or
-/// left out, and a drawing without any value says so.
+/// A file name that is more than a name, and files that can't be written. Odd values (NaN, missing, negative) are drawn
+/// as such or left out, and a drawing without any value says so.
 pub fn draw(picture: &Picture, directory: &Path) -> Result<()> {
     let file = &picture.file;
     let is_name = Path::new(file).file_name().is_some_and(|name| name == file.as_str());
@@ -97,7 +99,7 @@ pub fn draw(picture: &Picture, directory: &Path) -> Result<()> {
         is_name,
         "the figure's file name {file:?} is not a plain name: give one without folders, such as \"heap-blocks\""
     );
-    canvas::prepare_fonts()?;
+    letters::prepare()?;
     output::write(picture, directory)
 }
 

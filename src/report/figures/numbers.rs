@@ -1,4 +1,4 @@
-//! Numbers as people read them: three significant digits, grouped thousands, SI units. Knows nothing of figures or rows.
+//! Numbers as people read them: three significant digits, grouped thousands, SI units. Knows nothing of figures.
 
 /// Narrow no-break space: groups thousands without letting a line break into the number.
 const GROUP: char = '\u{202f}';

@@ -1,5 +1,5 @@
-//! The two files of a figure. The SVG is drawn on a sheet eight times its size, as plotters' SVG coordinates are whole numbers;
-//! the PNG on one twice its size and then averaged down, as plotters doesn't smooth the edges of shapes.
+//! The two files of a figure. The SVG is drawn on a sheet eight times its size, as plotters' SVG coordinates are whole
+//! numbers; the PNG on one twice its size and then averaged down, as plotters doesn't smooth the edges of shapes.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(super) fn svg(picture: &Picture) -> Result<String> {
     let height = height(picture).ceil();
     let sheet = ((WIDTH * SVG_SCALE) as u32, (height * SVG_SCALE) as u32);
     let mut drawn = String::new();
-    let mut canvas = Canvas::new(SVGBackend::with_string(&mut drawn, sheet), SVG_SCALE, Dialect::SVG)?;
+    let mut canvas = Canvas::new(SVGBackend::with_string(&mut drawn, sheet), SVG_SCALE, Dialect::Svg)?;
     paint(&mut canvas, picture)?;
     canvas.finish()?;
     let (_, body) = drawn.split_once('>').context("plotters wrote an SVG without an opening tag")?;
@@ -62,7 +62,7 @@ fn png(picture: &Picture, path: &Path) -> Result<()> {
     let fine = (size.0 * SAMPLES, size.1 * SAMPLES);
     let mut pixels = vec![0; 3 * fine.0 as usize * fine.1 as usize];
     let backend = BitMapBackend::with_buffer(&mut pixels, fine);
-    let mut canvas = Canvas::new(backend, f64::from(PNG_SCALE * SAMPLES), Dialect::BITMAP)?;
+    let mut canvas = Canvas::new(backend, f64::from(PNG_SCALE * SAMPLES), Dialect::Bitmap)?;
     paint(&mut canvas, picture)?;
     canvas.finish()?;
     let averaged = averaged(&pixels, fine.0 as usize);

@@ -5,9 +5,10 @@ use plotters::prelude::DrawingBackend;
 
 use super::Picture;
 use super::axis::{Axis, Tick};
-use super::canvas::{Align, Area, Canvas, Point, Type};
+use super::canvas::{Align, Area, Canvas, Point};
 use super::heading;
 use super::legend::List;
+use super::letters::Type;
 use super::style::{self, AXIS, GRID, HEIGHT, Look, MARGIN, QUIET, SMALL_EM, WIDTH};
 
 const LEGEND_GAP: f64 = 22.0;

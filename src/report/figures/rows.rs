@@ -6,9 +6,10 @@ use plotters::prelude::{DrawingBackend, RGBColor};
 
 use super::Picture;
 use super::axis::Axis;
-use super::canvas::{Align, Area, Canvas, Point, Type};
+use super::canvas::{Align, Area, Canvas, Point};
 use super::heading;
 use super::legend::Flow;
+use super::letters::Type;
 use super::style::{self, AXIS, GRID, INK, MARGIN, PAPER, QUIET, SMALL_EM, TEXT_EM, WIDTH};
 
 const WIDEST_NAME: f64 = 200.0;

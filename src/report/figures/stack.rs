@@ -4,7 +4,8 @@ use anyhow::Result;
 use plotters::prelude::DrawingBackend;
 
 use super::axis::Axis;
-use super::canvas::{Align, Area, Canvas, Type};
+use super::canvas::{Align, Area, Canvas};
+use super::letters::Type;
 use super::rows::{self, LABEL_GAP, Rows, Wanted};
 use super::style::{self, Look, PAPER};
 use super::{Picture, numbers};

@@ -1,4 +1,4 @@
-//! How things look: colours, markers, dashes, sizes. A store has the same look in every figure. Knows nothing of canvases.
+//! How things look: colours, markers, dashes, sizes. A store looks the same in every figure. Knows nothing of canvases.
 
 use plotters::style::RGBColor;
 
@@ -149,7 +149,8 @@ impl Look {
     }
 }
 
-/// FNV-1a, 64 bits, with its high bits folded down. The standard library's hasher may change between releases; colours shouldn't.
+/// FNV-1a, 64 bits, with its high bits folded down. The standard library's hasher may change between releases; colours
+/// shouldn't.
 fn fnv(bytes: &[u8]) -> u64 {
     let hash = bytes
         .iter()

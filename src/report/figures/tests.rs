@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use plotters::prelude::BitMapBackend;
 
-use super::canvas::{Dialect, Type};
+use super::canvas::Dialect;
+use super::letters::Type;
 use super::style::{INK, WIDTH};
 use super::*;
 
@@ -23,10 +24,10 @@ fn picture(file: &str, title: &str, axis: &str, drawing: Drawing) -> Picture {
 
 /// Draws the picture in both formats, the bitmap small and unsaved, and returns the SVG.
 fn svg_of(picture: &Picture) -> String {
-    canvas::prepare_fonts().unwrap();
+    letters::prepare().unwrap();
     let size = (WIDTH as u32, height(picture) as u32);
     let mut pixels = vec![0; 3 * size.0 as usize * size.1 as usize];
-    let mut canvas = Canvas::new(BitMapBackend::with_buffer(&mut pixels, size), 1.0, Dialect::BITMAP).unwrap();
+    let mut canvas = Canvas::new(BitMapBackend::with_buffer(&mut pixels, size), 1.0, Dialect::Bitmap).unwrap();
     paint(&mut canvas, picture).unwrap();
     output::svg(picture).unwrap()
 }

@@ -33,6 +33,9 @@ pub struct Catalogue {
     next: u64,
 }
 
+/// An original string and its translation.
+pub type Pair<'a> = (&'a [u8], &'a [u8]);
+
 impl Catalogue {
     /// # Errors
     /// No catalogue, one of a revision that is not known, and tables outside the file.
@@ -62,7 +65,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// A string outside the file, or one without its NUL.
-    pub fn next_pair(&mut self) -> Result<Option<(&[u8], &[u8])>, Fault> {
+    pub fn next_pair(&mut self) -> Result<Option<Pair<'_>>, Fault> {
         while self.next < self.strings {
             let entry = self.next * ENTRY;
             self.next += 1;
