@@ -1,11 +1,9 @@
 //! Every promise of the harness has a store that breaks it; each must be caught and named, and its neighbours be unharmed.
 
-mod common;
-
 use std::fs;
 use std::io::Write;
 
-use common::{experiment, larder, rows, stderr, stdout, values};
+use crate::common::{experiment, larder, rows, stderr, stdout, values};
 use larder::record::{Phase, Status};
 
 /// Runs the bad store beside a good one, and expects the status for the bad one and right figures of the good one.

@@ -1,11 +1,9 @@
 //! Experiments from the command line to the files, as a user runs them.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 
-use common::{assert_well, experiment, larder, rows, stderr, stdout, values};
+use crate::common::{assert_well, experiment, larder, rows, stderr, stdout, values};
 use larder::record::Phase;
 
 #[test]

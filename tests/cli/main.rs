@@ -1,0 +1,5 @@
+//! The program from the command line, as a user runs it.
+
+mod bad_actors;
+mod common;
+mod experiments;
