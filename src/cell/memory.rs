@@ -67,7 +67,8 @@ impl Visitor for Profile<'_> {
 
     fn visit<S: Store>(self, row: &'static Row) -> Result<()> {
         let directory = self.spec.directory.clone().unwrap_or_default();
-        let path = directory.join(format!("dhat-heap-{}.json", self.spec.store_label()));
+        let path =
+            directory.join(format!("dhat-heap-{}-n{}.json", self.spec.store_label(), self.spec.entries.unwrap_or(0)));
         let profiler = dhat::Profiler::builder().file_name(&path).build();
         let store: S = load(self.spec)?;
         let stats = dhat::HeapStats::get();

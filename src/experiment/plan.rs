@@ -1,5 +1,7 @@
 //! From an experiment, a scale and the user's wishes to the list of cells, in the order in which they will run.
 
+use std::collections::HashSet;
+
 use anyhow::{Context, Result, bail};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -68,6 +70,11 @@ pub fn plan(experiment: &Experiment, scale: Scale, data: &Data, wishes: &Wishes,
             }
             rounds[round as usize].extend(grid_cells(experiment, grid, settings, data, wishes, seed, round)?);
         }
+    }
+    // Two grids may ask for the same cell, and do so where the user's wishes take the place of what set them apart.
+    let mut planned = HashSet::new();
+    for round in &mut rounds {
+        round.retain(|spec| planned.insert(spec.cell.clone()));
     }
     let mut shuffler = StdRng::seed_from_u64(seed);
     for round in &mut rounds {
@@ -139,7 +146,7 @@ fn grid_cells(
         let twin_too = !loads && experiment.twin.as_deref() == Some(store.name);
         for twin in [false, true].into_iter().take(1 + usize::from(twin_too)) {
             for &entries in &sizes(settings, data, wishes, grid.sizes) {
-                for &allocator in allocators {
+                for &allocator in allocators.iter().filter(|allocator| profiles(**allocator, grid.kind, round)) {
                     for &threads in threads {
                         for &zipf in skews {
                             let mut spec = Spec {
@@ -168,6 +175,11 @@ fn grid_cells(
         }
     }
     Ok(specs)
+}
+
+/// A dhat profile is a file, not a measurement: one for each store and size, from a memory cell.
+fn profiles(allocator: Allocator, kind: Kind, round: u32) -> bool {
+    allocator != Allocator::Dhat || (kind == Kind::Memory && round == 0)
 }
 
 fn cell_id(spec: &Spec) -> String {

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use minijinja::{AutoEscape, Environment, Value, context};
 use serde::Serialize;
 
+use super::comparison;
 use super::expression::{Evaluated, evaluate};
 use super::figures::numbers;
 use super::rows::Rows;
@@ -54,6 +55,7 @@ pub fn write(
         scale => format!("{scale:?}").to_lowercase(),
         tables => served(tables(experiment, rows)),
         lines => served(line_table(experiment, rows)),
+        compared => served(experiment.twin.as_deref().map(|twin| comparison::with_twin(twin, rows)).unwrap_or_default()),
         failures => served(&rows.failures),
         analysis_html => markdown(&experiment.analysis),
     };

@@ -1,6 +1,7 @@
 //! Rows and plan to verdicts, figures, Markdown and HTML. Data in, files out; measures nothing, and renders the same bytes from the
 //! same rows.
 
+mod comparison;
 mod document;
 pub mod expression;
 mod figure_data;

@@ -80,7 +80,8 @@ pub fn run(spec: &Spec, limits: Limits, interrupted: &AtomicBool) -> Result<Run>
 
 fn spawn(spec: &Spec) -> Result<Child> {
     let (set, remove) = alloc::child_environment(spec.allocator, spec.kind.counts());
-    let mut command = Command::new(std::env::current_exe().context("path of this program")?);
+    // Not by its path: a build that replaces the program while a run goes on must not change what the later cells run.
+    let mut command = Command::new("/proc/self/exe");
     command.arg("cell").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     for name in remove {
         command.env_remove(name);

@@ -162,7 +162,7 @@ fn every_allocator_counts_the_same_blocks_and_bytes() {
 fn dhat_leaves_a_heap_profile_of_the_store() {
     let out = tempfile::tempdir().unwrap();
     assert_well(&experiment("uber-objects", out.path(), &["--stores", "packed", "--allocator", "dhat"]));
-    let profile = fs::read_to_string(out.path().join("uber-objects/dhat-heap-packed.json")).unwrap();
+    let profile = fs::read_to_string(out.path().join("uber-objects/dhat-heap-packed-n4000.json")).unwrap();
     assert!(profile.contains("dhatFileVersion"));
 }
 
@@ -183,4 +183,58 @@ fn doctor_names_what_spoils_a_measurement_and_completions_complete() {
         assert!(text.contains(name), "{name} is not listed:\n{text}");
     }
     assert!(!text.contains("bad-"), "bad actors are not for users:\n{text}");
+}
+
+#[test]
+fn ctrl_c_leaves_what_is_done_and_a_later_run_goes_on_with_it() {
+    let out = tempfile::tempdir().unwrap();
+    let arguments = ["experiment", "uber-objects", "--scale", "smoke", "--entries", "60000", "--rounds", "4"];
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("larder"))
+        .args(arguments)
+        .arg("--out")
+        .arg(out.path())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let directory = out.path().join("uber-objects");
+    let file = directory.join("measurements.csv");
+    let done = || fs::read_to_string(&file).unwrap_or_default().matches(",cell_seconds,").count();
+    while done() < 3 {
+        assert!(child.try_wait().unwrap().is_none(), "the run was over before it could be interrupted");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    // SAFETY: a signal to a child of ours that has not been waited for.
+    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    let before = rows(&directory).len();
+    assert!(fs::read_to_string(directory.join("README.md")).unwrap().contains("interrupted"));
+    let mut command = larder();
+    assert_well(&command.args(arguments).arg("--resume").arg("--out").arg(out.path()).output().unwrap());
+    assert!(rows(&directory).len() > before);
+    assert!(!fs::read_to_string(directory.join("README.md")).unwrap().contains("interrupted"));
+}
+
+/// The one test that looks at times, since it tests that they are looked at rightly: in one of three tries the planted slowdown must be
+/// found, and in one the twins must come out alike.
+#[test]
+fn a_planted_slowdown_is_told_from_noise_and_twins_are_not() {
+    let (mut slow_found, mut twins_alike, mut seen) = (false, false, String::new());
+    for _ in 0..3 {
+        let out = tempfile::tempdir().unwrap();
+        let output = larder().args(["experiment", "controls", "--out"]).arg(out.path()).output().unwrap();
+        assert_well(&output);
+        let report = fs::read_to_string(out.path().join("controls/README.md")).unwrap();
+        let verdict = |store: &str| {
+            report.lines().find(|line| line.contains(&format!("| {store} |")) && line.contains("threads"))
+        };
+        slow_found |= verdict("bad-slow").is_some_and(|line| line.contains("slower"));
+        twins_alike |= verdict("flat-map+twin").is_some_and(|line| line.contains("no difference"));
+        seen += &format!("{:?} {:?}\n", verdict("bad-slow"), verdict("flat-map+twin"));
+        if slow_found && twins_alike {
+            return;
+        }
+    }
+    panic!("slowdown found: {slow_found}, twins alike: {twins_alike}\n{seen}");
 }
