@@ -6,6 +6,7 @@ use super::figures::{Drawing, Line, Picture, Whisker};
 use super::rows::{Columns, Filter, Rows, matches};
 use crate::experiment::file::{Figure, FigureKind};
 use crate::record::find_metric;
+use crate::registry;
 use crate::stats;
 
 /// The picture of a figure; `order` is the order of stores in the experiment.
@@ -90,6 +91,11 @@ impl Draft<'_> {
         })
     }
 
+    /// Stores without controls, whose lines would only stretch the axis.
+    fn real_stores(&self) -> impl Iterator<Item = &String> {
+        self.stores.iter().filter(|store| registry::find(store).is_none_or(registry::Row::answers))
+    }
+
     fn lines(&self, column: &str, x_axis: &str, log_x: bool) -> Drawing {
         let metric = self.figure.metrics.first().map_or("", String::as_str);
         let line = |store: &String| {
@@ -97,9 +103,7 @@ impl Draft<'_> {
             let points = values.iter().filter_map(|(&x, samples)| Some((x as f64, self.whisker(samples)?))).collect();
             Line { name: store.clone(), points }
         };
-        // The control would stretch the axis and is a line along one of its ends.
-        let stores = self.stores.iter().filter(|store| *store != "null");
-        let lines = stores.map(line).filter(|line: &Line| !line.points.is_empty()).collect();
+        let lines = self.real_stores().map(line).filter(|line: &Line| !line.points.is_empty()).collect();
         Drawing::Lines { x_axis: x_axis.to_owned(), log_x, lines }
     }
 
@@ -117,7 +121,7 @@ impl Draft<'_> {
                 .collect();
             Line { name: store.clone(), points }
         };
-        let lines = self.stores.iter().map(line).filter(|line: &Line| !line.points.is_empty()).collect();
+        let lines = self.real_stores().map(line).filter(|line: &Line| !line.points.is_empty()).collect();
         Drawing::Lines { x_axis: "seconds".to_owned(), log_x: false, lines }
     }
 
