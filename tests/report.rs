@@ -8,8 +8,8 @@ use larder::experiment::catalogue;
 use larder::experiment::file::{Experiment, Scale};
 use larder::record::{LatencyRow, Phase, Row, Status, TimelineRow, Verdict, find_metric};
 use larder::report::expression::{Evaluated, evaluate, validate};
-use larder::report::render;
 use larder::report::rows::Rows;
+use larder::report::{render, validate as validate_experiment};
 
 fn row(store: &str, kind: &str, entries: u64, round: u32, phase: Phase, metric: &str, value: f64) -> Row {
     Row {
@@ -122,18 +122,18 @@ fn a_wrong_expression_names_its_place() {
 }
 
 #[test]
-fn every_built_in_experiment_parses_with_its_claims_and_answer() {
+fn every_built_in_experiment_has_claims_figures_and_an_answer_that_can_be_evaluated() {
     let experiments = catalogue::all().unwrap();
     assert!(experiments.len() >= 3);
-    for experiment in experiments {
-        for claim in &experiment.claims {
-            let expression = claim.measure.as_deref().expect("all of these can be measured");
-            validate(expression).unwrap_or_else(|error| panic!("{} {}: {error:#}", experiment.name, claim.id));
-        }
-        for figure in &experiment.figures {
-            assert!(figure.metrics.iter().all(|name| find_metric(name).is_some()), "{}", figure.file);
-        }
+    for experiment in &experiments {
+        validate_experiment(experiment).unwrap_or_else(|error| panic!("{}: {error:#}", experiment.name));
     }
+    let mut wrong = experiments[0].clone();
+    wrong.answer = "{{ measured('get_nanos') }}".to_owned();
+    assert!(format!("{:#}", validate_experiment(&wrong).unwrap_err()).contains("answer"));
+    let mut wrong = experiments[0].clone();
+    wrong.figures[0].metrics = vec!["blocks".to_owned()];
+    assert!(format!("{:#}", validate_experiment(&wrong).unwrap_err()).contains("blocks"));
 }
 
 #[test]

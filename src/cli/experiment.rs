@@ -161,11 +161,7 @@ impl Surveyed {
     fn plan(&self, experiment: &Experiment, arguments: &Arguments) -> Result<Plan> {
         let data = plan::Data { spec: &self.data, survey: &self.survey, synthetic: self.synthetic };
         let plan = plan::plan(experiment, arguments.scale, &data, &arguments.wishes(), arguments.seed)?;
-        for claim in &experiment.claims {
-            if let Some(expression) = &claim.measure {
-                report::expression::validate(expression).with_context(|| format!("claim {}", claim.id))?;
-            }
-        }
+        report::validate(experiment).with_context(|| format!("experiment {}", experiment.name))?;
         Ok(plan)
     }
 }

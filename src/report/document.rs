@@ -118,7 +118,7 @@ fn fill_in(template: &str, rows: &Rows, data: &str, seed: u64) -> Result<String>
 }
 
 /// The expressions of `measured('…')` in a template.
-fn expressions(template: &str) -> Vec<String> {
+pub fn expressions(template: &str) -> Vec<String> {
     let calls = template.split("measured(").skip(1);
     calls
         .filter_map(|call| {

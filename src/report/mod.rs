@@ -14,7 +14,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::experiment::file::{Experiment, Scale};
-use crate::record::{ClaimRow, file};
+use crate::record::{ClaimRow, file, find_metric};
 use rows::Rows;
 
 /// Seeds the intervals of a report; a report has no other chance in it.
@@ -26,6 +26,31 @@ pub struct Rendered {
     pub claims: Vec<ClaimRow>,
     /// Cells that failed.
     pub failures: usize,
+}
+
+/// Whether an experiment's claims, figures and answer can be evaluated at all: names and syntax, before anything runs.
+///
+/// # Errors
+/// Names the claim, figure or answer, and the place in it.
+pub fn validate(experiment: &Experiment) -> Result<()> {
+    for claim in &experiment.claims {
+        match &claim.measure {
+            Some(text) => expression::validate(text).with_context(|| format!("claim {}", claim.id))?,
+            None => anyhow::ensure!(claim.cannot.is_some(), "claim {}: give `measure`, or `cannot` and why", claim.id),
+        }
+    }
+    for figure in &experiment.figures {
+        let context = || format!("figure {}", figure.file);
+        rows::check(&figure.only).with_context(context)?;
+        for metric in &figure.metrics {
+            anyhow::ensure!(find_metric(metric).is_some(), "figure {}: no metric is called {metric:?}", figure.file);
+        }
+        anyhow::ensure!(figure.per > 0.0, "figure {}: `per` must be above 0", figure.file);
+    }
+    for text in document::expressions(&experiment.answer) {
+        expression::validate(&text).context("answer")?;
+    }
+    Ok(())
 }
 
 /// Renders the report of the run in `directory`, from its rows and manifest.
