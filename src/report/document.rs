@@ -163,7 +163,7 @@ struct ClaimView {
 impl ClaimView {
     fn of(claim: &ClaimRow) -> Self {
         let interval = match (claim.low, claim.high) {
-            (Some(low), Some(high)) if low == high => "exact over rounds".to_owned(),
+            (Some(low), Some(high)) if low == high => "no spread".to_owned(),
             (Some(low), Some(high)) => format!("{} to {}", numbers::tidy(low), numbers::tidy(high)),
             _ => "-".to_owned(),
         };
