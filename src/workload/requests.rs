@@ -1,7 +1,7 @@
 //! Seeded streams of requests over a set of keys.
 
 use rand::SeedableRng;
-use rand::rngs::SmallRng;
+use rand::rngs::Xoshiro256PlusPlus;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::keys::KeySet;
@@ -13,7 +13,7 @@ pub struct Requests<'a> {
     keys: &'a KeySet,
     zipf: Zipf,
     places: Permutation,
-    rng: SmallRng,
+    rng: Xoshiro256PlusPlus,
     fingerprint: u64,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Requests<'a> {
             keys,
             zipf: Zipf::new(keys.len(), exponent)?,
             places: Permutation::new(keys.len(), popularity_seed),
-            rng: SmallRng::seed_from_u64(stream_seed),
+            rng: Xoshiro256PlusPlus::seed_from_u64(stream_seed),
             fingerprint: 0,
         })
     }

@@ -1,6 +1,6 @@
 //! Languages, their scripts, and words and phrases in them. The words mean nothing; their letters, lengths and frequencies do.
 
-use rand::rngs::SmallRng;
+use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
 /// A language tag with the letters its words are made of.
@@ -135,7 +135,7 @@ pub struct Vocabulary {
 impl Vocabulary {
     pub fn of(language: &Language) -> Self {
         let seed = language.tag.bytes().fold(17, |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
-        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let spaced = matches!(language.script, Syllables { .. });
         let words: Vec<String> = (0..WORDS).map(|rank| language.script.word(rank, &mut rng)).collect();
         let mut vocabulary = Self { words, phrases: Vec::new(), spaced };
@@ -150,7 +150,7 @@ impl Vocabulary {
     }
 
     /// Writes text of about `target` bytes.
-    pub fn write(&self, target: f64, rng: &mut SmallRng, into: &mut Vec<u8>) {
+    pub fn write(&self, target: f64, rng: &mut Xoshiro256PlusPlus, into: &mut Vec<u8>) {
         loop {
             let left = target - into.len() as f64;
             let phrase = &self.phrases[frequent_first(PHRASES, rng)];
@@ -166,7 +166,7 @@ impl Vocabulary {
         }
     }
 
-    fn add_word(&self, rng: &mut SmallRng, into: &mut Vec<u8>) {
+    fn add_word(&self, rng: &mut Xoshiro256PlusPlus, into: &mut Vec<u8>) {
         self.separate(into);
         into.extend_from_slice(self.words[frequent_first(WORDS, rng)].as_bytes());
     }
@@ -179,14 +179,14 @@ impl Vocabulary {
 }
 
 /// A rank below `count` by Zipf's law with exponent 1, to the accuracy that text needs: the logarithm of ranks is even.
-fn frequent_first(count: usize, rng: &mut SmallRng) -> usize {
+fn frequent_first(count: usize, rng: &mut Xoshiro256PlusPlus) -> usize {
     let even: f64 = rng.random();
     ((count as f64 + 1.0).powf(even) as usize).clamp(1, count) - 1
 }
 
 impl Script {
     /// Frequent words are short (Zipf's law of abbreviation).
-    fn word(&self, rank: usize, rng: &mut SmallRng) -> String {
+    fn word(&self, rank: usize, rng: &mut Xoshiro256PlusPlus) -> String {
         let length =
             1 + rng.random_range(0..=(1 + (rank >= 8) as usize + (rank >= 60) as usize + (rank >= 500) as usize));
         let mut word = String::new();

@@ -10,7 +10,7 @@ mod places;
 
 use std::sync::OnceLock;
 
-use rand::rngs::SmallRng;
+use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -68,7 +68,7 @@ impl Synthetic {
         let own = xxh3_64_with_seed(&index.to_le_bytes(), self.seed);
         let language = language::text_of(language, own);
         let text = message * LANGUAGES.len() as u64 + language as u64;
-        let mut rng = SmallRng::seed_from_u64(xxh3_64_with_seed(&text.to_le_bytes(), self.seed));
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(xxh3_64_with_seed(&text.to_le_bytes(), self.seed));
         let target = length(draw) * rng.random_range(0.8..1.25);
         self.value.clear();
         self.vocabularies[language].write(target, &mut rng, &mut self.value);
