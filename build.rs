@@ -4,7 +4,7 @@ use std::process::Command;
 
 fn main() {
     let commit = output("git", &["rev-parse", "HEAD"]);
-    let dirty = !output("git", &["status", "--porcelain", "--untracked-files=no"]).is_empty();
+    let dirty = !output("git", &["--no-optional-locks", "status", "--porcelain", "--untracked-files=no"]).is_empty();
     println!("cargo::rustc-env=LARDER_COMMIT={}", if commit.is_empty() { "unknown" } else { &commit });
     println!("cargo::rustc-env=LARDER_DIRTY={dirty}");
     println!("cargo::rustc-env=LARDER_RUSTC={}", output(&std::env::var("RUSTC").unwrap_or("rustc".into()), &["-V"]));
