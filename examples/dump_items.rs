@@ -14,7 +14,7 @@ fn main() -> Result<()> {
     let source = arguments.next().context("usage: dump_items SOURCE [ENTRIES] [SEED]")?;
     let limit = arguments.next().map(|text| text.parse()).transpose().context("ENTRIES must be a number")?;
     let seed = arguments.next().map(|text| text.parse()).transpose().context("SEED must be a number")?.unwrap_or(1);
-    let spec = DataSpec { source, key_column: None, value_column: None };
+    let spec = DataSpec { source, ..DataSpec::default() };
     let mut items = workload::open(&spec, limit, seed)?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut separator = "{";

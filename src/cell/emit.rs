@@ -18,7 +18,7 @@ impl Emitter {
             round: spec.round,
             phase: Phase::Cell,
             store: spec.store_label(),
-            data: spec.data.source.clone(),
+            data: spec.data.label().to_owned(),
             entries: spec.entries.unwrap_or(0),
             threads: spec.threads,
             zipf: spec.zipf,

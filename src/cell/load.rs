@@ -28,8 +28,7 @@ impl Visitor for Load<'_> {
         let directory = spec.directory.clone().unwrap_or_else(std::env::temp_dir);
         let document = tempfile::Builder::new().prefix("document-").suffix(".json").tempfile_in(directory)?;
         let written = write_document(spec, document.path().to_owned())?;
-        let from_file =
-            DataSpec { source: format!("json:{}", document.path().display()), key_column: None, value_column: None };
+        let from_file = DataSpec { source: format!("json:{}", document.path().display()), ..DataSpec::default() };
         let from_file = Spec { data: from_file, ..spec.clone() };
         warm_up::<S>(&from_file)?;
         let baseline = Snapshot::take()?;

@@ -98,6 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<Ended> {
         source: spool.as_ref().map_or_else(|| arguments.data.clone(), |spool| spool.source()),
         key_column: arguments.key_column.clone(),
         value_column: arguments.value_column.clone(),
+        from_stdin: spool.is_some(),
     };
     workload::check(&data)?;
     let surveyed = Surveyed::of(data, arguments)?;
@@ -154,7 +155,7 @@ impl Surveyed {
         let synthetic = data.source == "synthetic";
         let limit = synthetic.then_some(SYNTHETIC_SAMPLE);
         let survey = workload::survey(&data, limit, arguments.seed)?;
-        anyhow::ensure!(survey.items > 0, "{} holds no item", data.source);
+        anyhow::ensure!(survey.items > 0, "{} holds no item", data.label());
         Ok(Self { data, survey, synthetic })
     }
 

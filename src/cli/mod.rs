@@ -68,10 +68,22 @@ pub fn main() -> ExitCode {
         Ok(Ended::WithFailures) => ExitCode::FAILURE,
         Ok(Ended::Interrupted) => ExitCode::from(130),
         Err(error) => {
-            eprintln!("larder: {error:#}");
+            eprintln!("larder: {}", told(&error));
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error with its causes on one line; a cause that its effect has already told is left out.
+fn told(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |told, cause| {
+        let cause = cause.to_string();
+        match told.as_str() {
+            "" => cause,
+            before if before.contains(&cause) => told,
+            before => format!("{before}: {cause}"),
+        }
+    })
 }
 
 /// Whether the program ends when nobody reads its output any more (`larder list | head`), as programs on Unix do. Rust's own way is an

@@ -72,7 +72,7 @@ impl Manifest {
             ended: None,
             scale: plan.scale,
             seed: plan.seed,
-            data: plan.data.clone(),
+            data: DataSpec { source: plan.data.label().to_owned(), ..plan.data.clone() },
             survey: survey.clone(),
             experiment_sha256: hex(&Sha256::digest(text.as_bytes())),
             experiment: plan.experiment.clone(),
@@ -130,8 +130,8 @@ impl Manifest {
         if self.seed != plan.seed {
             return Some(format!("it ran with --seed {}", self.seed));
         }
-        if self.data != plan.data || self.survey.checksum != survey.checksum {
-            return Some(format!("it ran on other data ({})", self.data.source));
+        if self.data.label() != plan.data.label() || self.survey.checksum != survey.checksum {
+            return Some(format!("it ran on other data ({})", self.data.label()));
         }
         (self.commit != env!("LARDER_COMMIT")).then(|| format!("it ran with larder of commit {}", self.commit))
     }

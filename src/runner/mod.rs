@@ -126,7 +126,7 @@ fn cell_row(spec: &Spec, metric: &str, value: f64, status: Status, reason: &str)
         round: spec.round,
         phase: Phase::Cell,
         store: spec.store_label(),
-        data: spec.data.source.clone(),
+        data: spec.data.label().to_owned(),
         entries: spec.entries.unwrap_or(0),
         threads: spec.threads,
         zipf: spec.zipf,

@@ -14,13 +14,23 @@ pub use source::sources;
 pub use source::survey::{Survey, survey};
 
 /// Where items come from, as typed by the user, with the options that belong to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataSpec {
     /// `synthetic`, `json:PATH`, `csv:PATH`, `mo:DIR`.
     pub source: String,
     pub key_column: Option<String>,
     pub value_column: Option<String>,
+    /// The path is that of a temporary file, which holds what came from stdin.
+    #[serde(default)]
+    pub from_stdin: bool,
+}
+
+impl DataSpec {
+    /// What rows and reports call the data: the source as the user typed it.
+    pub fn label(&self) -> &str {
+        if self.from_stdin { "json:-" } else { &self.source }
+    }
 }
 
 /// A stream of the items `spec` names, from the first; at most `limit` of them. `seed` matters to synthetic data only.

@@ -238,3 +238,34 @@ fn a_planted_slowdown_is_told_from_noise_and_twins_are_not() {
     }
     panic!("slowdown found: {slow_found}, twins alike: {twins_alike}\n{seen}");
 }
+
+#[test]
+fn data_from_stdin_are_kept_for_every_cell_and_a_run_on_them_goes_on() {
+    let out = tempfile::tempdir().unwrap();
+    let run = |more: &[&str]| {
+        let mut command = larder();
+        command.args([
+            "experiment",
+            "uber-objects",
+            "--scale",
+            "smoke",
+            "--stores",
+            "packed",
+            "--data",
+            "json:-",
+            "--out",
+        ]);
+        command.arg(out.path()).args(more).write_stdin(r#"{"a-de":"eins","b-de":"zwei","a-de":"drei"}"#);
+        command.output().unwrap()
+    };
+    assert_well(&run(&[]));
+    let rows = rows(&out.path().join("uber-objects"));
+    assert!(rows.iter().all(|row| row.data == "json:-"));
+    let largest = rows.iter().map(|row| row.entries).max().unwrap();
+    let held = rows.iter().filter(|row| row.metric == "entries" && row.entries == largest).map(|row| row.value);
+    assert!(
+        held.clone().count() > 0 && held.clone().all(|entries| entries == 2.0),
+        "a key that comes twice counts once"
+    );
+    assert_well(&run(&["--resume"]));
+}

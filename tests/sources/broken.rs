@@ -87,9 +87,7 @@ fn other_packings_empty_files_and_no_files_are_refused() {
     assert!(check("json", "not-there.json").is_err_and(|error| error.contains("not-there.json: No such file")));
     assert!(check("json", "").is_err_and(|error| error.contains("is a folder")));
     assert!(check("mo", "a.xz").is_err_and(|error| error.contains("is not a folder")));
-    assert!(
-        workload::check(&DataSpec { source: "json:/dev/null".into(), key_column: None, value_column: None }).is_err()
-    );
+    assert!(workload::check(&DataSpec { source: "json:/dev/null".into(), ..DataSpec::default() }).is_err());
 }
 
 #[test]
@@ -98,7 +96,7 @@ fn a_source_typed_wrongly_is_refused_and_the_nearest_is_suggested() {
     let there = file(&folder, "mine.csv.gz", b"").display().to_string();
     let check = |source: &str, key_column: Option<&str>| {
         let key_column = key_column.map(str::to_owned);
-        workload::check(&DataSpec { source: source.to_owned(), key_column, value_column: None })
+        workload::check(&DataSpec { source: source.to_owned(), key_column, ..DataSpec::default() })
             .map_err(|error| error.to_string())
     };
     assert_eq!(check("synthetic", None), Ok(()));
@@ -116,6 +114,6 @@ fn a_source_typed_wrongly_is_refused_and_the_nearest_is_suggested() {
         assert!(error.contains(words), "{source}: {error}");
     }
     assert!(check("synthetic", Some("key")).is_err_and(|error| error.contains("belong to csv:PATH")));
-    let unlimited = DataSpec { source: "synthetic".into(), key_column: None, value_column: None };
+    let unlimited = DataSpec { source: "synthetic".into(), ..DataSpec::default() };
     assert!(workload::open(&unlimited, None, 0).is_err_and(|error| error.message.contains("how many entries")));
 }

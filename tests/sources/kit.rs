@@ -9,7 +9,7 @@ use larder::workload::{self, DataSpec};
 pub type Pair = (String, String);
 
 pub fn spec(kind: &str, path: &Path) -> DataSpec {
-    DataSpec { source: format!("{kind}:{}", path.display()), key_column: None, value_column: None }
+    DataSpec { source: format!("{kind}:{}", path.display()), ..DataSpec::default() }
 }
 
 pub fn file(folder: &tempfile::TempDir, name: &str, contents: &[u8]) -> PathBuf {
