@@ -215,9 +215,10 @@ fn tables(experiment: &Experiment, rows: &Rows) -> Vec<Table> {
             .filter(|store| chosen.iter().any(|row| row.store == **store))
             .map(|store| (store.clone(), cells(store)))
             .collect();
-        let threads = if *kind == "time" { format!(", {threads} threads") } else { String::new() };
+        let plural = if *threads == 1 { "" } else { "s" };
+        let threads = if *kind == "time" { format!(", {threads} thread{plural}") } else { String::new() };
         Table {
-            title: format!("{kind} on {allocator}{threads}, {} entries", numbers::tidy(largest as f64)),
+            title: format!("{kind} on {allocator}{threads}, {} entries", numbers::fixed(largest as f64, 0)),
             headings: used.iter().map(|(_, _, heading, _)| (*heading).to_owned()).collect(),
             rows: table_rows,
         }
