@@ -3,55 +3,36 @@
 use std::io::{self, Write};
 
 use super::spec::{Message, Spec};
-use crate::record::{LatencyRow, Phase, Row, Status, TimelineRow, find_metric};
+use crate::record::{LatencyRow, Phase, Row, Status, TimelineRow};
 
 pub struct Emitter {
-    template: Row,
+    spec: Spec,
     messages: Vec<Message>,
 }
 
 impl Emitter {
     pub fn new(spec: &Spec) -> Self {
-        let template = Row {
+        Self { spec: spec.clone(), messages: Vec::new() }
+    }
+
+    /// Adds a row of a metric of `record::METRICS`.
+    pub fn row(&mut self, phase: Phase, metric: &str, value: f64) {
+        self.messages.push(Message::Row(self.spec.row(phase, metric, value)));
+    }
+
+    /// Adds a percentile, or without one a bucket, of an operation's latencies.
+    pub fn latency(&mut self, operation: &str, percentile: Option<f64>, nanoseconds: u64, samples: u64) {
+        let spec = &self.spec;
+        self.messages.push(Message::Latency(LatencyRow {
             experiment: spec.experiment.clone(),
             cell: spec.cell.clone(),
             round: spec.round,
-            phase: Phase::Cell,
             store: spec.store_label(),
             data: spec.data.label().to_owned(),
             entries: spec.entries.unwrap_or(0),
             threads: spec.threads,
             zipf: spec.zipf,
             allocator: spec.allocator.name().to_owned(),
-            metric: String::new(),
-            unit: String::new(),
-            value: 0.0,
-            status: Status::Ok,
-            reason: String::new(),
-        };
-        Self { template, messages: Vec::new() }
-    }
-
-    /// Adds a row. The metric must be one of `record::METRICS`: the tests walk every kind of cell, so a typing error is found there.
-    pub fn row(&mut self, phase: Phase, metric: &str, value: f64) {
-        let known = find_metric(metric).unwrap_or_else(|| panic!("metric {metric:?} is not in record::METRICS"));
-        let row =
-            Row { phase, metric: known.name.to_owned(), unit: known.unit.to_owned(), value, ..self.template.clone() };
-        self.messages.push(Message::Row(row));
-    }
-
-    pub fn latency(&mut self, operation: &str, percentile: Option<f64>, nanoseconds: u64, samples: u64) {
-        let row = &self.template;
-        self.messages.push(Message::Latency(LatencyRow {
-            experiment: row.experiment.clone(),
-            cell: row.cell.clone(),
-            round: row.round,
-            store: row.store.clone(),
-            data: row.data.clone(),
-            entries: row.entries,
-            threads: row.threads,
-            zipf: row.zipf,
-            allocator: row.allocator.clone(),
             operation: operation.to_owned(),
             percentile,
             nanoseconds,
@@ -59,23 +40,13 @@ impl Emitter {
         }));
     }
 
+    /// Adds a point of a metric's time series.
     pub fn timeline(&mut self, at_ns: u64, phase: Phase, metric: &str, value: f64) {
-        let known = find_metric(metric).unwrap_or_else(|| panic!("metric {metric:?} is not in record::METRICS"));
-        let row = &self.template;
-        self.messages.push(Message::Timeline(TimelineRow {
-            experiment: row.experiment.clone(),
-            cell: row.cell.clone(),
-            round: row.round,
-            store: row.store.clone(),
-            data: row.data.clone(),
-            entries: row.entries,
-            allocator: row.allocator.clone(),
-            at_ns,
-            phase,
-            metric: known.name.to_owned(),
-            unit: known.unit.to_owned(),
-            value,
-        }));
+        let Row { experiment, cell, round, store, data, entries, allocator, metric, unit, value, .. } =
+            self.spec.row(phase, metric, value);
+        let row =
+            TimelineRow { experiment, cell, round, store, data, entries, allocator, at_ns, phase, metric, unit, value };
+        self.messages.push(Message::Timeline(row));
     }
 
     /// Says that the store did something that it must not do.
@@ -83,14 +54,11 @@ impl Emitter {
         self.messages.push(Message::Fault { status, reason });
     }
 
+    /// Writes everything, and the closing line where the cell is `done`.
     pub fn write(self, out: &mut dyn Write, done: bool) -> io::Result<()> {
         let mut out = io::BufWriter::new(out);
-        for message in &self.messages {
+        for message in self.messages.iter().chain(done.then_some(&Message::Done)) {
             serde_json::to_writer(&mut out, message)?;
-            out.write_all(b"\n")?;
-        }
-        if done {
-            serde_json::to_writer(&mut out, &Message::Done)?;
             out.write_all(b"\n")?;
         }
         out.flush()

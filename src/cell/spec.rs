@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::alloc::Allocator;
-use crate::record::{LatencyRow, Row, Status, TimelineRow};
+use crate::record::{LatencyRow, Phase, Row, Status, TimelineRow, find_metric};
 use crate::workload::DataSpec;
 
 /// One measurement, run in a fresh child process.
@@ -44,6 +44,33 @@ impl Spec {
             Kind::LoadParseAll => "parse-all".to_owned(),
             _ if self.twin => format!("{}+twin", self.store),
             _ => self.store.clone(),
+        }
+    }
+}
+
+impl Spec {
+    /// A row of this cell.
+    ///
+    /// # Panics
+    /// For a metric that is not in `record::METRICS`: a typing error of the program, which the tests of every kind of cell find.
+    pub fn row(&self, phase: Phase, metric: &str, value: f64) -> Row {
+        let known = find_metric(metric).unwrap_or_else(|| panic!("metric {metric:?} is not in record::METRICS"));
+        Row {
+            experiment: self.experiment.clone(),
+            cell: self.cell.clone(),
+            round: self.round,
+            phase,
+            store: self.store_label(),
+            data: self.data.label().to_owned(),
+            entries: self.entries.unwrap_or(0),
+            threads: self.threads,
+            zipf: self.zipf,
+            allocator: self.allocator.name().to_owned(),
+            metric: known.name.to_owned(),
+            unit: known.unit.to_owned(),
+            value,
+            status: Status::Ok,
+            reason: String::new(),
         }
     }
 }

@@ -61,6 +61,7 @@ pub fn plan(experiment: &Experiment, scale: Scale, data: &Data, wishes: &Wishes,
         let known: Vec<String> = experiment.scales.keys().map(|scale| format!("{scale:?}").to_lowercase()).collect();
         format!("{} has no scale {scale:?}; it has {}", experiment.name, known.join(", "))
     })?;
+    let request = Request { experiment, settings, data, wishes, seed };
     let mut rounds: Vec<Vec<Spec>> = Vec::new();
     for grid in &experiment.grids {
         let count = wishes.rounds.or(grid.rounds).unwrap_or(settings.rounds);
@@ -68,7 +69,7 @@ pub fn plan(experiment: &Experiment, scale: Scale, data: &Data, wishes: &Wishes,
             if rounds.len() <= round as usize {
                 rounds.push(Vec::new());
             }
-            rounds[round as usize].extend(grid_cells(experiment, grid, settings, data, wishes, seed, round)?);
+            rounds[round as usize].extend(request.cells(grid, round)?);
         }
     }
     // Two grids may ask for the same cell, and do so where the user's wishes take the place of what set them apart.
@@ -122,59 +123,89 @@ fn sizes(settings: &ScaleSettings, data: &Data, wishes: &Wishes, sizes: Sizes) -
     if sizes == Sizes::Largest { all.split_off(all.len() - 1) } else { all }
 }
 
-fn grid_cells(
-    experiment: &Experiment,
-    grid: &Grid,
-    settings: &ScaleSettings,
-    data: &Data,
-    wishes: &Wishes,
+/// What the cells of one grid have in common.
+struct Request<'a> {
+    experiment: &'a Experiment,
+    settings: &'a ScaleSettings,
+    data: &'a Data<'a>,
+    wishes: &'a Wishes,
     seed: u64,
-    round: u32,
-) -> Result<Vec<Spec>> {
-    let loads = matches!(grid.kind, Kind::LoadStreaming | Kind::LoadParseAll);
-    let patterns = match (&wishes.stores, &grid.stores) {
-        (Some(wished), _) if !loads => wished,
-        (_, Some(own)) => own,
-        _ => &experiment.stores,
-    };
-    let chosen = registry::select(patterns)?;
-    let threads = wishes.threads.as_ref().filter(|_| grid.kind == Kind::Time).unwrap_or(&grid.threads);
-    let skews = wishes.zipf.as_ref().filter(|_| grid.kind == Kind::Time).unwrap_or(&grid.zipf);
-    let allocators = wishes.allocator.as_ref().unwrap_or(&grid.allocators);
-    let mut specs = Vec::new();
-    for store in chosen {
-        let twin_too = !loads && experiment.twin.as_deref() == Some(store.name);
-        for twin in [false, true].into_iter().take(1 + usize::from(twin_too)) {
-            for &entries in &sizes(settings, data, wishes, grid.sizes) {
-                for &allocator in allocators.iter().filter(|allocator| profiles(**allocator, grid.kind, round)) {
-                    for &threads in threads {
-                        for &zipf in skews {
-                            let mut spec = Spec {
-                                experiment: experiment.name.clone(),
-                                cell: String::new(),
-                                round,
-                                kind: grid.kind,
-                                store: store.name.to_owned(),
-                                twin,
-                                data: data.spec.clone(),
-                                entries: Some(entries),
-                                threads,
-                                zipf,
-                                allocator,
-                                seed,
-                                service_blocks_per_entry: grid.service_blocks_per_entry,
-                                read_ms: if grid.kind == Kind::Time { settings.read_ms } else { 0 },
-                                directory: None,
-                            };
-                            spec.cell = cell_id(&spec);
-                            specs.push(spec);
-                        }
-                    }
-                }
+}
+
+impl Request<'_> {
+    fn cells(&self, grid: &Grid, round: u32) -> Result<Vec<Spec>> {
+        let settings = self.combinations(grid, round);
+        let stores = self.stores(grid)?;
+        let cells = stores.iter().flat_map(|(store, twin)| {
+            settings.iter().map(|setting| {
+                let mut spec = self.spec(grid, round, store, *twin, *setting);
+                spec.cell = cell_id(&spec);
+                spec
+            })
+        });
+        Ok(cells.collect())
+    }
+
+    /// The stores of a grid, the twin behind its store. A load grid compares ways to read and keeps its own store.
+    fn stores(&self, grid: &Grid) -> Result<Vec<(&'static str, bool)>> {
+        let loads = matches!(grid.kind, Kind::LoadStreaming | Kind::LoadParseAll);
+        let patterns = match (&self.wishes.stores, &grid.stores) {
+            (Some(wished), _) if !loads => wished,
+            (_, Some(own)) => own,
+            _ => &self.experiment.stores,
+        };
+        let mut stores = Vec::new();
+        for row in registry::select(patterns)? {
+            stores.push((row.name, false));
+            if !loads && self.experiment.twin.as_deref() == Some(row.name) {
+                stores.push((row.name, true));
             }
         }
+        Ok(stores)
     }
-    Ok(specs)
+
+    /// Every size, allocator, thread count and skew of a grid.
+    fn combinations(&self, grid: &Grid, round: u32) -> Vec<(u64, Allocator, u32, f64)> {
+        let timed = grid.kind == Kind::Time;
+        let threads = self.wishes.threads.as_ref().filter(|_| timed).unwrap_or(&grid.threads);
+        let skews = self.wishes.zipf.as_ref().filter(|_| timed).unwrap_or(&grid.zipf);
+        let allocators = self.wishes.allocator.as_ref().unwrap_or(&grid.allocators);
+        let mut combinations = Vec::new();
+        for entries in sizes(self.settings, self.data, self.wishes, grid.sizes) {
+            for &allocator in allocators.iter().filter(|allocator| profiles(**allocator, grid.kind, round)) {
+                let pairs = threads.iter().flat_map(|&threads| skews.iter().map(move |&zipf| (threads, zipf)));
+                combinations.extend(pairs.map(|(threads, zipf)| (entries, allocator, threads, zipf)));
+            }
+        }
+        combinations
+    }
+
+    fn spec(
+        &self,
+        grid: &Grid,
+        round: u32,
+        store: &str,
+        twin: bool,
+        (entries, allocator, threads, zipf): (u64, Allocator, u32, f64),
+    ) -> Spec {
+        Spec {
+            experiment: self.experiment.name.clone(),
+            cell: String::new(),
+            round,
+            kind: grid.kind,
+            store: store.to_owned(),
+            twin,
+            data: self.data.spec.clone(),
+            entries: Some(entries),
+            threads,
+            zipf,
+            allocator,
+            seed: self.seed,
+            service_blocks_per_entry: grid.service_blocks_per_entry,
+            read_ms: if grid.kind == Kind::Time { self.settings.read_ms } else { 0 },
+            directory: None,
+        }
+    }
 }
 
 /// A dhat profile is a file, not a measurement: one for each store and size, from a memory cell.

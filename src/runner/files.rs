@@ -9,9 +9,9 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{CellReport, cell_row};
+use super::CellReport;
 use crate::cell::spec::{Message, Spec};
-use crate::record::{LatencyRow, Row, Status, TimelineRow, file};
+use crate::record::{LatencyRow, Phase, Row, Status, TimelineRow, file};
 
 /// The open files of a run, locked against a second run in the same folder.
 pub struct Files {
@@ -68,9 +68,9 @@ impl Files {
             }
         }
         if let Some((status, reason)) = &report.failure {
-            rows.push(cell_row(spec, "failed", 1.0, *status, reason));
+            rows.push(Row { status: *status, reason: reason.clone(), ..spec.row(Phase::Cell, "failed", 1.0) });
         }
-        rows.push(cell_row(spec, "cell_seconds", report.seconds, status, ""));
+        rows.push(Row { status, ..spec.row(Phase::Cell, "cell_seconds", report.seconds) });
         self.latency.append(&latency)?;
         self.timeline.append(&timeline)?;
         self.measurements.append(&rows)

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use crate::cell::spec::{Message, Spec};
 use crate::experiment::plan::{Cell, Plan};
 use crate::measure::memory;
-use crate::record::{Phase, Row, Status};
+use crate::record::Status;
 use child::{Ending, Limits};
 use files::Files;
 
@@ -115,26 +115,4 @@ fn run_cell(cell: &Cell, directory: &Path, settings: &Settings) -> Result<Option
         Ending::Badly(status, reason) => Some((status, reason)),
     };
     Ok(Some(CellReport { messages: result.messages, seconds: result.seconds, failure }))
-}
-
-/// A row that speaks of the cell as a whole.
-fn cell_row(spec: &Spec, metric: &str, value: f64, status: Status, reason: &str) -> Row {
-    let known = crate::record::find_metric(metric).expect("a metric of record::METRICS");
-    Row {
-        experiment: spec.experiment.clone(),
-        cell: spec.cell.clone(),
-        round: spec.round,
-        phase: Phase::Cell,
-        store: spec.store_label(),
-        data: spec.data.label().to_owned(),
-        entries: spec.entries.unwrap_or(0),
-        threads: spec.threads,
-        zipf: spec.zipf,
-        allocator: spec.allocator.name().to_owned(),
-        metric: known.name.to_owned(),
-        unit: known.unit.to_owned(),
-        value,
-        status,
-        reason: reason.to_owned(),
-    }
 }
