@@ -205,7 +205,7 @@ fn a_run_with_failures_renders_names_them_and_keeps_them_out_of_the_figures() {
 #[test]
 fn hostile_names_are_escaped_and_an_interrupted_run_says_so() {
     let out = tempfile::tempdir().unwrap();
-    write_run(out.path(), &made_up(), true, "json:/tmp/<script>alert(1)</script>.json");
+    write_run(out.path(), &made_up(), true, "json:mine/<script>alert(1)</script>.json");
     render(out.path(), &uber_objects(), Scale::Quick).unwrap();
     let html = fs::read_to_string(out.path().join("report.html")).unwrap();
     assert!(!html.contains("<script>"), "a name got into the page as code");
