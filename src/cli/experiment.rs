@@ -188,13 +188,15 @@ fn carry_out(plan: &Plan, survey: &Survey, arguments: &Arguments) -> Result<Outc
         deadline: arguments.deadline,
         memory_cap: arguments.memory_cap.map(|megabytes| megabytes.saturating_mul(1_000_000)),
     };
+    let mut manifest = Manifest::new(plan, survey, std::env::args().skip(1).collect(), now());
     if arguments.resume {
         let earlier = Manifest::read(&directory)?;
         if let Some(difference) = earlier.differs_from(plan, survey) {
             bail!("{}: can't go on with this run, {difference}", directory.display());
         }
+        // The run is still the one that was started then, by that command.
+        (manifest.argv, manifest.started) = (earlier.argv, earlier.started);
     }
-    let mut manifest = Manifest::new(plan, survey, std::env::args().skip(1).collect(), now());
     let costs = plan.cells.iter().map(|cell| (cell.spec.cell.clone(), (cell.estimate.seconds * 1e3) as u64));
     let mut bar = Bar::new(&plan.experiment.name, costs.collect());
     let files = Files::open(&directory, arguments.resume)?;
