@@ -233,18 +233,9 @@ fn kind(row: &Row) -> &str {
 fn summary_cell(rows: &[&Row], store: &str, (metric, phase, _, per): &(&str, Phase, &str, f64)) -> String {
     let wanted = |row: &&&Row| row.store == store && row.metric == *metric && row.phase == *phase;
     let values: Vec<f64> = rows.iter().filter(wanted).map(|row| row.value / per).collect();
-    match stats::bootstrap_median(&values, super::SEED) {
-        None => "-".to_owned(),
-        Some(interval) if interval.low == interval.high => numbers::tidy(interval.mid),
-        Some(interval) => {
-            format!(
-                "{} ({} to {})",
-                numbers::tidy(interval.mid),
-                numbers::tidy(interval.low),
-                numbers::tidy(interval.high)
-            )
-        }
-    }
+    let Some(interval) = stats::bootstrap_median(&values, super::SEED) else { return "-".to_owned() };
+    let [low, mid, high] = [interval.low, interval.mid, interval.high].map(numbers::tidy);
+    if low == high { mid } else { format!("{mid} ({low} to {high})") }
 }
 
 /// Bytes per entry as a line over sizes: what each further entry costs, and what is paid once.
