@@ -99,6 +99,15 @@ fn what_is_missing_or_ambiguous_is_said_and_never_a_number() {
     assert!(matches!(&missing, Evaluated::Missing(why) if why.contains("packed")), "{missing:?}");
     let two_stores = evaluate("blocks_per_entry", &rows, 1).unwrap_err();
     assert!(format!("{two_stores:#}").contains("several figures"), "{two_stores:#}");
+    // Phases that agree by chance are told apart all the same, by a line over sizes too.
+    for text in [
+        r#"live_blocks{store="sync-map"}"#,
+        r#"slope(live_blocks{store="sync-map"})"#,
+        "at(live_blocks{phase=\"steady\"}, 4000)",
+    ] {
+        let error = format!("{:#}", evaluate(text, &rows, 1).expect_err(text));
+        assert!(error.contains("several figures"), "{text}: {error}");
+    }
     assert!(matches!(evaluate("1 / 0", &rows, 1).unwrap(), Evaluated::Missing(_)));
 }
 

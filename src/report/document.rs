@@ -122,6 +122,7 @@ pub fn expressions(template: &str) -> Vec<String> {
     let calls = template.split("measured(").skip(1);
     calls
         .filter_map(|call| {
+            let call = call.trim_start();
             let quote = call.chars().next()?;
             let rest = &call[quote.len_utf8()..];
             Some(rest[..rest.find(quote)?].to_owned())

@@ -126,11 +126,14 @@ impl Selector {
             return per_round(picked.into_iter().map(|row| (row.round, row.value)), &self.text);
         }
         let picked = self.pick(chosen, None)?;
-        let mut rounds: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
+        let mut rounds: BTreeMap<u32, BTreeMap<u64, f64>> = BTreeMap::new();
         for row in picked {
-            rounds.entry(row.round).or_default().push((row.entries as f64, row.value));
+            if rounds.entry(row.round).or_default().insert(row.entries, row.value).is_some() {
+                return ambiguous(&self.text);
+            }
         }
-        Ok(rounds.values().filter_map(|points| self.of_line(points)).collect())
+        let points = |sizes: &BTreeMap<u64, f64>| sizes.iter().map(|(&x, &y)| (x as f64, y)).collect::<Vec<_>>();
+        Ok(rounds.values().filter_map(|sizes| self.of_line(&points(sizes))).collect())
     }
 
     fn of_line(&self, points: &[(f64, f64)]) -> Option<f64> {
@@ -163,19 +166,20 @@ impl Selector {
     }
 }
 
-/// One sample per round; two different ones are an ambiguity that the text must resolve.
+/// One sample per round; two are an ambiguity that the text must resolve.
 fn per_round(rows: impl Iterator<Item = (u32, f64)>, text: &str) -> Result<Vec<f64>> {
     let mut rounds: BTreeMap<u32, f64> = BTreeMap::new();
     for (round, value) in rows {
-        if let Some(earlier) = rounds.insert(round, value)
-            && earlier != value
-        {
-            bail!(
-                "{text} leaves several figures in one round ({earlier} and {value}); name phase, kind, service, threads or store"
-            );
+        if rounds.insert(round, value).is_some() {
+            return ambiguous(text);
         }
     }
     Ok(rounds.into_values().collect())
+}
+
+/// Rows that agree by chance are as ambiguous as others: in the next run they may not.
+fn ambiguous<T>(text: &str) -> Result<T> {
+    bail!("{text} leaves several figures in one round; name phase, kind, service, threads or store")
 }
 
 struct Parser<'t> {
