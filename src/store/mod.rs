@@ -6,6 +6,7 @@
 pub mod bad;
 pub mod flat_map;
 mod hash;
+pub mod hybrid;
 pub mod null;
 pub mod packed;
 pub mod swapped;

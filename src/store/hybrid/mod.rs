@@ -1,0 +1,3 @@
+//! hybrid
+pub mod keys;
+mod table;
