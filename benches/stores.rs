@@ -26,7 +26,7 @@ fn pairs() -> Pairs {
 }
 
 fn config() -> Config {
-    Config { seed: 1, directory: None }
+    Config { seed: 1, ..Config::default() }
 }
 
 /// Keys in the order of the operations.

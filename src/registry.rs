@@ -1,7 +1,7 @@
 //! Every store: one row each. A row names the type; [`visit`] hands it to generic code, so that timed loops are
 //! monomorphised. Knows nothing of the harness, and is the only place outside `store` that names a design.
 
-use crate::store::{Store, bad, flat_map, null, packed, sync_map};
+use crate::store::{Store, bad, flat_map, hybrid, null, packed, sync_map};
 
 /// Marks rows that are planted to test the harness; such rows are hidden.
 const HIDDEN: &str = "bad";
@@ -75,6 +75,8 @@ rows! {
         "one hash map of key bytes to value bytes behind a reader-writer lock; 2 blocks per entry";
     "packed", packed::Packed, ["memory", "uber"],
         "key and value in one block behind one-word pointers, reader-writer lock; 1 block per entry";
+    "hybrid", hybrid::Hybrid, ["hybrid", "uber"],
+        "keys in memory as 48-bit hashes, values on disk, 50,000 hot entries resident; 10 bytes a slot";
     "bad-liar", bad::Bad<bad::Liar>, ["bad"],
         "planted fault: a wrong value for one key in 1000";
     "bad-loser", bad::Bad<bad::Loser>, ["bad"],

@@ -71,7 +71,7 @@ fn pairs(count: usize, value_bytes: usize) -> Pairs {
 }
 
 fn load<S: Store>(pairs: &Pairs) -> S {
-    S::load(&mut Slice::new(pairs), &Config { seed: 7, directory: None }).expect("nothing is wrong with the items")
+    S::load(&mut Slice::new(pairs), &Config { seed: 7, ..Config::default() }).expect("nothing is wrong with the items")
 }
 
 /// Calls a generic function for every row that answers with what was loaded.

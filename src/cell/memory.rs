@@ -123,7 +123,7 @@ pub fn source(spec: &Spec) -> Result<Box<dyn Items + Send>> {
 }
 
 pub fn config(spec: &Spec) -> Config {
-    Config { seed: spec.seed, directory: spec.directory.clone() }
+    Config { seed: spec.seed, directory: spec.directory.clone(), ..Config::default() }
 }
 
 /// What lives once per process (a library's lazily made thread record, a decompressor's tables) belongs to the baseline.

@@ -23,6 +23,8 @@ pub struct Config {
     pub seed: u64,
     /// Where a store that keeps files puts them; `None` means the system's temporary directory.
     pub directory: Option<PathBuf>,
+    /// What concerns the hybrid store alone.
+    pub hybrid: hybrid::Options,
 }
 
 /// Why a store could not do what was asked.
@@ -41,6 +43,12 @@ pub enum StoreError {
         #[source]
         cause: std::io::Error,
     },
+    /// A shard's file has no room for another record. A load fails as a whole; after many updates a refresh makes room.
+    #[error(
+        "shard {shard} is full: its file would grow to {bytes} bytes, and offsets reach {limit}; \
+         a refresh drops replaced records, fewer or shorter items fit in any case"
+    )]
+    ShardFull { shard: u8, bytes: u64, limit: u64 },
     /// The store found its own contents damaged.
     #[error("damaged contents: {0}")]
     Damaged(String),

@@ -38,7 +38,7 @@ macro_rules! for_each_store {
 pub(crate) use for_each_store;
 
 pub fn config() -> Config {
-    Config { seed: 42, directory: None }
+    Config { seed: 42, ..Config::default() }
 }
 
 pub fn load<S: Store>(pairs: &[(Vec<u8>, Vec<u8>)]) -> S {

@@ -70,7 +70,8 @@ impl Ticking {
         }
         let (now_ms, stop) = (Arc::<AtomicU64>::default(), Arc::<(Mutex<bool>, Condvar)>::default());
         let (thread_now, thread_stop) = (now_ms.clone(), stop.clone());
-        let thread = thread::Builder::new().name("larder-clock".to_owned()).spawn(move || tick(&thread_now, &thread_stop))?;
+        let thread =
+            thread::Builder::new().name("larder-clock".to_owned()).spawn(move || tick(&thread_now, &thread_stop))?;
         *ticker = Some(Ticker { users: 1, now_ms: now_ms.clone(), stop, thread });
         Ok(Self { now_ms })
     }
@@ -123,7 +124,10 @@ mod tests {
         assert!(TICKER.lock().is_some());
         drop(second);
         // Other tests of the process may have started clocks meanwhile; this one's thread gave up its share or lives on.
-        assert!(TICKER.lock().as_ref().is_some_and(|ticker| Arc::ptr_eq(&ticker.now_ms, &now)) || Arc::strong_count(&now) == 1);
+        assert!(
+            TICKER.lock().as_ref().is_some_and(|ticker| Arc::ptr_eq(&ticker.now_ms, &now))
+                || Arc::strong_count(&now) == 1
+        );
     }
 
     #[test]

@@ -30,12 +30,15 @@ impl Direct {
     /// Opens the file a second time, which works by its descriptor where it has no name.
     pub fn new(cached: File) -> io::Result<Self> {
         let path = format!("/proc/self/fd/{}", cached.as_raw_fd());
-        let direct = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path).map_err(|error| {
-            match error.raw_os_error() {
-                Some(libc::EINVAL) => io::Error::new(error.kind(), "this file system has no O_DIRECT; choose another access"),
-                _ => error,
-            }
-        })?;
+        let direct =
+            OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path).map_err(|error| {
+                match error.raw_os_error() {
+                    Some(libc::EINVAL) => {
+                        io::Error::new(error.kind(), "this file system has no O_DIRECT; choose another access")
+                    }
+                    _ => error,
+                }
+            })?;
         Ok(Self { cached, direct })
     }
 }

@@ -107,7 +107,10 @@ fn nameless(directory: &Path) -> io::Result<std::fs::File> {
 fn too_many(error: &io::Error) -> io::Error {
     let advice = "a hybrid store keeps up to 256 files open, and two stores are open in a refresh (512); \
                   raise the limit with `ulimit -n 4096` or LimitNOFILE";
-    io::Error::new(error.kind(), format!("{error} (the limit is {}): {advice}", limit().map_or(0, |limit| limit.rlim_max)))
+    io::Error::new(
+        error.kind(),
+        format!("{error} (the limit is {}): {advice}", limit().map_or(0, |limit| limit.rlim_max)),
+    )
 }
 
 /// Raises the soft limit of open files to the hard one; whether that made it higher.

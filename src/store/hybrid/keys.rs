@@ -82,7 +82,8 @@ mod tests {
 
     #[test]
     fn a_hash_cut_to_16_bits_has_that_many_values_and_one_of_none_has_one() {
-        let distinct = |bits| hashes(bits).iter().map(|hashed| (hashed.shard, hashed.key)).collect::<BTreeSet<_>>().len();
+        let distinct =
+            |bits| hashes(bits).iter().map(|hashed| (hashed.shard, hashed.key)).collect::<BTreeSet<_>>().len();
         assert!((4000..5000).contains(&distinct(16)));
         assert!((230..=256).contains(&distinct(8)));
         assert_eq!((distinct(0), distinct(48), distinct(64)), (1, 5000, 5000));

@@ -102,7 +102,11 @@ mod tests {
         };
         // Process numbers end at 4,194,304.
         let dead = make(format!("{PREFIX}4194999-0"));
-        let kept = [make(format!("{PREFIX}{}-7", process::id())), make("larder-other-1-0".to_owned()), make(format!("{PREFIX}x"))];
+        let kept = [
+            make(format!("{PREFIX}{}-7", process::id())),
+            make("larder-other-1-0".to_owned()),
+            make(format!("{PREFIX}x")),
+        ];
         sweep(directory.path());
         assert!(!directory.path().join(dead).exists());
         assert!(kept.iter().all(|name| directory.path().join(name).join("shard").exists()));

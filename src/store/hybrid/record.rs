@@ -95,6 +95,11 @@ pub fn read(place: Place, bytes: &[u8]) -> Option<Record<'_>> {
     Some(Record { key, value: &rest[..header.value] })
 }
 
+/// Verifies the record at the front of these bytes; `None` when anything is wrong with it.
+pub fn read_front(place: Place, bytes: &[u8]) -> Option<Record<'_>> {
+    read(place, bytes.get(..Header::read(bytes)?.record_bytes())?)
+}
+
 fn checksum(place: Place, bytes: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     let [a, b, c, d] = place.offset.to_le_bytes();

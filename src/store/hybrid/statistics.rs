@@ -37,7 +37,7 @@ impl Counts {
         size_of_val(&*self.shards)
     }
 
-    pub fn sum(&self, counter: impl Fn(&Counters) -> &AtomicU64) -> u64 {
+    pub fn sum(&self, counter: fn(&Counters) -> &AtomicU64) -> u64 {
         self.shards.iter().map(|shard| counter(shard).load(Relaxed)).sum()
     }
 }
@@ -109,7 +109,8 @@ impl Histogram {
     }
 
     pub fn buckets(&self) -> Vec<Bucket> {
-        let bucket = |(place, count): (usize, &AtomicU64)| Bucket { at_most_ns: at_most_ns(place), count: count.load(Relaxed) };
+        let bucket =
+            |(place, count): (usize, &AtomicU64)| Bucket { at_most_ns: at_most_ns(place), count: count.load(Relaxed) };
         self.0.iter().enumerate().map(bucket).collect()
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! The lock, and growth without a reservation, are as in `flat-map`, so that the two differ in layout alone.
 
-mod record;
+pub(in crate::store) mod record;
 
 use std::mem;
 
