@@ -33,8 +33,9 @@ impl Counts {
         Self { shards: (0..SHARDS).map(|_| Counters::default()).collect(), misses: Histogram::new() }
     }
 
+    /// Bytes on the heap, this object's own with its two reference counts included.
     pub fn allocation_size(&self) -> usize {
-        size_of_val(&*self.shards)
+        2 * size_of::<usize>() + size_of::<Self>() + size_of_val(&*self.shards)
     }
 
     pub fn sum(&self, counter: fn(&Counters) -> &AtomicU64) -> u64 {
