@@ -44,6 +44,8 @@ pub enum Phase {
     Steady,
     /// Steady, after the allocator was asked to return what it holds free.
     Purged,
+    /// After every entry was asked for once: a bounded resident tier is full.
+    Warm,
     /// While a second copy is built and published.
     Refresh,
     /// After the refresh, before a purge.
@@ -213,6 +215,21 @@ pub const METRICS: &[Metric] = &[
         "ratio",
         "the store's live blocks over all live blocks of the modelled service",
     ),
+    metric(
+        "warm_rss_growth_bytes",
+        "bytes",
+        "rss_growth_bytes once every entry was asked for: a resident tier is full",
+    ),
+    metric("warm_requested_bytes", "bytes", "live_requested_bytes once every entry was asked for"),
+    metric("resident_items", "entries", "entries with a copy in memory"),
+    metric("resident_item_bytes", "bytes", "bytes of the blocks of these copies"),
+    metric("fallback_items", "entries", "keys that stand in the fallback map, because another key has their hash"),
+    metric("disk_bytes", "bytes", "bytes of the store's files"),
+    metric("shards", "shards", "parts of the store, each with a lock, a table and a file of its own"),
+    metric("shard_items_min", "entries/shard", "entries of the smallest shard"),
+    metric("shard_items", "entries/shard", "entries of a shard, median over shards"),
+    metric("shard_items_max", "entries/shard", "entries of the largest shard"),
+    metric("shard_reach_bytes", "bytes", "bytes that a shard's file may have"),
     metric("refresh_extra_rss_bytes", "bytes", "highest resident set during the refresh above the steady one"),
     metric(
         "refresh_extra_requested_bytes",

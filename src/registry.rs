@@ -1,10 +1,14 @@
 //! Every store: one row each. A row names the type; [`visit`] hands it to generic code, so that timed loops are
 //! monomorphised. Knows nothing of the harness, and is the only place outside `store` that names a design.
 
+use crate::store::hybrid::preset::{self, With};
 use crate::store::{Store, bad, flat_map, hybrid, null, packed, sync_map};
 
 /// Marks rows that are planted to test the harness; such rows are hidden.
 const HIDDEN: &str = "bad";
+
+/// Marks rows that are another row's store under other settings.
+const VARIANT: &str = "variant";
 
 /// Marks rows whose answers are not what was loaded.
 const CONTROL: &str = "control";
@@ -30,6 +34,11 @@ impl Row {
     /// Whether the row is selected only by its name or by `@bad`, and left out of lists.
     pub fn is_hidden(&self) -> bool {
         self.has_tag(HIDDEN)
+    }
+
+    /// Whether the row is another one's store under other settings. Selected by its name or a tag, and left out of `all`.
+    pub fn is_variant(&self) -> bool {
+        self.has_tag(VARIANT)
     }
 
     /// Whether a get returns what was loaded. Controls don't: there is nothing to verify in their answers.
@@ -77,6 +86,28 @@ rows! {
         "key and value in one block behind one-word pointers, reader-writer lock; 1 block per entry";
     "hybrid", hybrid::Hybrid, ["hybrid", "uber"],
         "keys in memory as 48-bit hashes, values on disk, 50,000 hot entries resident; 10 bytes a slot";
+    "hybrid-metadata", With<preset::MetadataOnly>, ["hybrid", "variant"],
+        "hybrid with nothing resident: every get of a held key reads from disk";
+    "hybrid-mmap", With<preset::Mmap>, ["hybrid", "variant"],
+        "hybrid that reads out of a mapping: cheaper misses, but their pages are resident";
+    "hybrid-mmap-metadata", With<preset::MmapMetadataOnly>, ["hybrid", "variant"],
+        "hybrid-mmap with nothing resident";
+    "hybrid-direct", With<preset::Direct>, ["hybrid", "variant"],
+        "hybrid that reads past the page cache: what a miss costs when memory is full";
+    "hybrid-exact", With<preset::Exact>, ["hybrid", "variant"],
+        "hybrid whose resident tier keeps the exact order of use, behind one lock";
+    "hybrid-sharded", With<preset::Sharded>, ["hybrid", "variant"],
+        "hybrid whose resident tier is cut into 256 equal parts, each with its own order of use";
+    "hybrid-no-preload", With<preset::NoPreload>, ["hybrid", "variant"],
+        "hybrid that starts every refresh with nothing resident";
+    "hybrid-system-clock", With<preset::SystemClock>, ["clock", "variant"],
+        "hybrid whose gets read the standard library's clock";
+    "hybrid-counter-clock", With<preset::CounterClock>, ["clock", "variant"],
+        "hybrid whose gets read the processor's time stamp counter";
+    "hybrid-coarse-clock", With<preset::CoarseClock>, ["clock", "variant"],
+        "hybrid whose gets read the system's coarse clock";
+    "hybrid-no-clock", With<preset::NoClock>, ["clock", "variant"],
+        "control of the clocks: hybrid whose clock stands still";
     "bad-liar", bad::Bad<bad::Liar>, ["bad"],
         "planted fault: a wrong value for one key in 1000";
     "bad-loser", bad::Bad<bad::Loser>, ["bad"],
@@ -122,7 +153,7 @@ fn suggestion(nearest: Option<&str>) -> String {
 
 /// The rows that the patterns select, each once, in the order in which the patterns name them.
 ///
-/// A pattern is a name, `@tag`, `all`, or one of these behind `-` to leave out what it names, wherever it stands. Where
+/// A pattern is a name, `@tag`, `all` (every store once: variants come by name or tag), or one of these behind `-` to leave out what it names, wherever it stands. Where
 /// nothing but exclusions is given they are taken from `all`. A pattern may be a list with commas. Hidden rows come only
 /// by their name or by `@bad`.
 ///
@@ -156,7 +187,7 @@ pub fn select(patterns: &[String]) -> Result<Vec<&'static Row>, UnknownStore> {
 /// The rows that one pattern without its `-` names.
 fn matching(pattern: &str) -> Result<Vec<&'static Row>, UnknownStore> {
     if pattern == "all" {
-        return Ok(ROWS.iter().filter(|row| !row.is_hidden()).collect());
+        return Ok(ROWS.iter().filter(|row| !row.is_hidden() && !row.is_variant()).collect());
     }
     let Some(tag) = pattern.strip_prefix('@') else {
         return find(pattern).map(|row| vec![row]).ok_or_else(|| UnknownStore::Name {

@@ -12,6 +12,7 @@ use larder::registry::{self, Row, Visitor};
 use larder::store::bad::{Bad, DOUBLE_BYTES_PER_ENTRY, Double, LEAKED_BLOCK_BYTES, LEAKED_BLOCKS, Leaker};
 use larder::store::flat_map::FlatMap;
 use larder::store::hybrid::clock::Manual;
+use larder::store::hybrid::preset::{MetadataOnly, With};
 use larder::store::hybrid::{self, Hybrid};
 use larder::store::null::Null;
 use larder::store::packed::Packed;
@@ -121,6 +122,37 @@ fn flat_map_has_two_blocks_per_entry() {
 #[test]
 fn packed_has_one_block_per_entry() {
     assert_blocks_per_entry::<Packed>(1);
+}
+
+/// The article: about 15 bytes an entry with the map's own overhead.
+#[test]
+fn hybrid_without_copies_has_a_fixed_number_of_blocks_and_12_bytes_an_entry() {
+    let fixed = counted(|| load::<With<MetadataOnly>>(&pairs(0, 0))).1;
+    for count in [150_000, 300_000] {
+        let pairs = pairs(count, 20);
+        let (store, heap) = counted(|| load::<With<MetadataOnly>>(&pairs));
+        // A table, a list of flights, a file and its maker's name for each shard.
+        assert!(heap.blocks < 4 * 256 + 20, "{} blocks", heap.blocks);
+        let index = store.footprint().index as f64 / count as f64;
+        assert!((11.4..12.0).contains(&index), "{index} bytes of index an entry");
+        let more = (heap.bytes - fixed.bytes) as f64 / count as f64;
+        assert!(more < 12.0 + 256.0 * 200.0 / count as f64, "{more} bytes an entry beyond the empty store");
+    }
+}
+
+#[test]
+fn hybrid_keeps_one_block_for_each_copy() {
+    let pairs = pairs(5_000, 150);
+    let (without, with) = (load::<Hybrid>(&pairs), load::<Hybrid>(&pairs));
+    let ((), heap) = counted(|| {
+        for (key, value) in &pairs {
+            assert_eq!(with.reader().get(key, |found| found == value).unwrap(), Some(true));
+        }
+    });
+    assert_eq!(with.statistics().resident_items, 5_000);
+    let tables = with.footprint().resident - without.footprint().resident;
+    // The list of use, and two vectors of slots for each shard.
+    assert!((5_000..5_000 + 3 * 256).contains(&heap.blocks), "{} blocks, {tables} bytes", heap.blocks);
 }
 
 #[test]

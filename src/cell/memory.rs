@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use super::emit::Emitter;
 use super::heap::{Holding, ServiceHeap, Snapshot};
 use super::spec::Spec;
+use super::tier::Tier;
 use super::verify;
 use crate::items::{Items, Slice};
 use crate::measure::alloc;
@@ -37,6 +38,8 @@ impl Visitor for Memory<'_> {
         alloc::purge();
         let purged = Snapshot::take()?;
         let answers = verify::answers(&store, row, spec)?;
+        let warm = Snapshot::take()?;
+        let tier = Tier::of(&store);
         store.check().context("after the load")?;
         let ending = Ending::of(store)?;
 
@@ -45,6 +48,8 @@ impl Visitor for Memory<'_> {
         steady.emit(Phase::Steady, &baseline, emitter);
         holding.emit(Phase::Steady, &steady, &baseline, emitter);
         purged.emit(Phase::Purged, &baseline, emitter);
+        emit_warm(&warm, &baseline, emitter);
+        tier.emit(Phase::Warm, emitter);
         if service.len() > 0 {
             let own = steady.blocks(&baseline);
             emitter.row(Phase::Steady, "service_blocks", service.len() as f64);
@@ -133,6 +138,15 @@ pub fn warm_up<S: Store>(spec: &Spec) -> Result<()> {
     drop(store);
     source(spec)?.next_item().context("data")?;
     Ok(())
+}
+
+/// The verification asked for every entry, so that a resident tier is as full as it gets. Metrics of their own, so that a figure can set them
+/// beside the steady ones.
+fn emit_warm(warm: &Snapshot, baseline: &Snapshot, emitter: &mut Emitter) {
+    emitter.row(Phase::Warm, "warm_rss_growth_bytes", warm.growth(baseline));
+    if alloc::counting() {
+        emitter.row(Phase::Warm, "warm_requested_bytes", warm.requested(baseline));
+    }
 }
 
 pub fn emit_load_peak(loaded: &Snapshot, baseline: &Snapshot, emitter: &mut Emitter) {

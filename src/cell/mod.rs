@@ -6,6 +6,7 @@ mod load;
 mod memory;
 mod refresh;
 pub mod spec;
+mod tier;
 mod time;
 mod verify;
 

@@ -40,6 +40,6 @@ pub fn run(arguments: &Arguments) -> Result<Ended> {
 fn print<'a>(title: &str, rows: impl Iterator<Item = (&'a str, String)>) {
     println!("{title}");
     for (name, about) in rows {
-        println!("  {name:<18} {about}");
+        println!("  {name:<21} {about}");
     }
 }

@@ -3,7 +3,7 @@
 use crate::stats;
 
 /// A clock on the CPU's time stamp counter where there is one, with its calibrated cost.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Clock {
     clock: quanta::Clock,
 }
@@ -49,6 +49,11 @@ impl Default for Clock {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Milliseconds by the system's coarse clock: the time of its last tick (`CLOCK_MONOTONIC_COARSE`).
+pub fn coarse_ms() -> u64 {
+    cpu_ns(libc::CLOCK_MONOTONIC_COARSE) / 1_000_000
 }
 
 /// CPU time of the calling thread, nanoseconds. A system call: once per batch, not per operation.

@@ -124,6 +124,11 @@ pub trait Store: Sized + Send + Sync + 'static {
     /// [`StoreError::Damaged`] with what was found.
     fn check(&self) -> Result<(), StoreError>;
 
+    /// What the store counted while it served, for the designs that count.
+    fn statistics(&self) -> Option<hybrid::Statistics> {
+        None
+    }
+
     /// Live updates, for the designs that take them.
     fn updates(&self) -> Option<&dyn Update> {
         None

@@ -11,6 +11,7 @@ use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
 use crate::items::Items;
+use crate::store::hybrid::Statistics;
 use crate::store::{Config, Footprint, Reader, Store, StoreError, Update};
 
 /// See the module's documentation. A [`Store`] itself, so that whatever drives stores drives it too.
@@ -86,6 +87,10 @@ impl<S: Store> Store for Swapped<S> {
 
     fn check(&self) -> Result<(), StoreError> {
         self.current.load().check()
+    }
+
+    fn statistics(&self) -> Option<Statistics> {
+        self.current.load().statistics()
     }
 
     fn updates(&self) -> Option<&dyn Update> {

@@ -48,6 +48,7 @@ impl Hybrid {
             fallback_items: self.shards.iter().map(|shard| shard.state.read().fallback_items()).sum(),
             disk_items,
             disk_bytes: self.shards.iter().map(|shard| shard.log.end()).sum(),
+            shard_limit: self.shards.iter().map(|shard| shard.log.limit()).max().unwrap_or_default(),
             garbage_bytes: self.shards.iter().map(|shard| shard.garbage.load(Relaxed)).sum(),
             miss_latency: self.counts.misses.buckets(),
         }

@@ -38,6 +38,57 @@ impl Clock for Manual {
     }
 }
 
+/// The standard library's clock, read anew by every get: what the background thread spares.
+#[derive(Debug)]
+pub struct System(std::time::Instant);
+
+impl System {
+    #[expect(clippy::disallowed_methods, reason = "this clock is the one that is compared with the others")]
+    pub fn start() -> Self {
+        Self(std::time::Instant::now())
+    }
+}
+
+impl Clock for System {
+    #[inline]
+    fn now_ms(&self) -> u64 {
+        self.0.elapsed().as_millis() as u64
+    }
+}
+
+/// The processor's time stamp counter, read anew by every get.
+#[derive(Debug)]
+pub struct Counter {
+    clock: measure::clock::Clock,
+    start: u64,
+}
+
+impl Counter {
+    pub fn start() -> Self {
+        let clock = measure::clock::Clock::new();
+        let start = clock.raw();
+        Self { clock, start }
+    }
+}
+
+impl Clock for Counter {
+    #[inline]
+    fn now_ms(&self) -> u64 {
+        self.clock.nanos(self.start, self.clock.raw()) / 1_000_000
+    }
+}
+
+/// `CLOCK_MONOTONIC_COARSE`: the system's own time of its last tick, some 4 ms old at most, read anew by every get.
+#[derive(Debug)]
+pub struct Coarse;
+
+impl Clock for Coarse {
+    #[inline]
+    fn now_ms(&self) -> u64 {
+        measure::clock::coarse_ms()
+    }
+}
+
 /// How often the thread of [`Ticking`] wakes up: a tenth of the second in which an entry is touched at most once.
 const TICK: Duration = Duration::from_millis(100);
 

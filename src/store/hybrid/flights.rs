@@ -9,7 +9,10 @@ use parking_lot::{Condvar, Mutex};
 
 /// The reads of one shard that are under way; `T` is what a finished one gives to those who waited.
 #[derive(Debug)]
-pub struct Flights<T>(Mutex<Vec<(u32, Option<Arc<Flight<T>>>)>>);
+pub struct Flights<T>(Mutex<Vec<UnderWay<T>>>);
+
+/// A read's offset and, once somebody waits for it, what they wait on.
+type UnderWay<T> = (u32, Option<Arc<Flight<T>>>);
 
 #[derive(Debug)]
 pub struct Flight<T> {
@@ -49,7 +52,7 @@ impl<T> Flights<T> {
 
     /// Bytes of the list itself.
     pub fn allocation_size(&self) -> usize {
-        self.0.lock().capacity() * size_of::<(u32, Option<Arc<Flight<T>>>)>()
+        self.0.lock().capacity() * size_of::<UnderWay<T>>()
     }
 }
 

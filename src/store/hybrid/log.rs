@@ -50,6 +50,11 @@ impl Log {
         self.end.load(Ordering::Acquire)
     }
 
+    /// Bytes that the file may have.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
     /// Bytes of the box around the file.
     pub fn allocation_size(&self) -> usize {
         self.file.get().map_or(0, |file| size_of_val(&**file))

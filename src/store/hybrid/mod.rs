@@ -29,6 +29,7 @@ mod lru;
 mod mapped;
 mod named;
 mod options;
+pub mod preset;
 mod record;
 mod shard;
 mod state;
@@ -103,6 +104,10 @@ impl Store for Hybrid {
 
     fn updates(&self) -> Option<&dyn Update> {
         Some(self)
+    }
+
+    fn statistics(&self) -> Option<Statistics> {
+        Some(Hybrid::statistics(self))
     }
 }
 

@@ -78,6 +78,8 @@ pub struct Statistics {
     pub disk_items: Vec<u64>,
     /// Bytes of all files, now.
     pub disk_bytes: u64,
+    /// Bytes that one shard's file may have.
+    pub shard_limit: u64,
     /// Bytes of records that no key points to any more, now. A refresh gets rid of them.
     pub garbage_bytes: u64,
     /// Misses by how long they took.
