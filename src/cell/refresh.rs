@@ -11,6 +11,7 @@ use super::emit::Emitter;
 use super::heap::{Holding, Snapshot};
 use super::memory::{Ending, config, emit_load_peak, load, source, warm_up};
 use super::spec::Spec;
+use super::tier::Tier;
 use super::verify;
 use crate::measure::clock::Clock;
 use crate::measure::{alloc, memory};
@@ -46,13 +47,17 @@ impl Visitor for Refresh<'_> {
         Snapshot::start_phase()?;
         let store: Swapped<S> = load(spec)?;
         let loaded = Snapshot::take()?;
+        let holding = Holding::of(&store);
+        // A service that is refreshed has been asked before: a resident tier is full, and a design that carries it over has it to carry.
+        verify::answers(&store, row, spec)?;
+        asked.ask(&store)?;
+        let warm = Tier::of(&store);
         alloc::purge();
         let steady = Snapshot::take()?;
-        let holding = Holding::of(&store);
-        asked.ask(&store)?;
         Snapshot::start_phase()?;
         let reads = refresh_under_readers(&store, spec, &asked, &mut series)?;
         let after = Snapshot::take()?;
+        let kept = Tier::of(&store);
         alloc::purge();
         let after_purged = Snapshot::take()?;
         let answers = verify::answers(&store, row, spec)?;
@@ -64,6 +69,8 @@ impl Visitor for Refresh<'_> {
         loaded.emit(Phase::Steady, &baseline, emitter);
         holding.emit(Phase::Steady, &loaded, &baseline, emitter);
         steady.emit(Phase::Purged, &baseline, emitter);
+        warm.emit(Phase::Warm, emitter);
+        kept.emit(Phase::After, emitter);
         emit_peak(&steady, &after, &baseline, emitter);
         after.emit(Phase::After, &baseline, emitter);
         after_purged.emit(Phase::AfterPurged, &baseline, emitter);

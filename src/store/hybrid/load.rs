@@ -41,6 +41,15 @@ impl<'a> Loading<'a> {
         Self { hash, shards: (0..SHARDS).map(filling).collect() }
     }
 
+    /// Gives each index the room that its counterpart in `predecessor` fills: contents rarely grow much from one refresh to the next, and an
+    /// index that need not grow leaves no holes behind.
+    pub fn expect_as_many_as(&mut self, predecessor: &[Shard]) {
+        for (filling, shard) in self.shards.iter_mut().zip(predecessor) {
+            let entries = shard.state.read().table.len();
+            filling.state.table.reserve(entries);
+        }
+    }
+
     pub fn take(&mut self, items: &mut dyn Items) -> Result<(), StoreError> {
         while let Some(item) = items.next_item()? {
             let hashed = self.hash.of(item.key);
@@ -87,14 +96,15 @@ impl Filling {
     }
 
     fn write(&mut self, item: Item<'_>) -> Result<u32, StoreError> {
-        let place = self.log.place_behind(self.pending.len(), record::record_bytes(item.key, item.value))?;
+        let bytes = record::record_bytes(item.key, item.value);
+        if self.pending.len() as u64 + bytes > self.buffered as u64 {
+            self.flush()?;
+        }
+        let place = self.log.place_behind(self.pending.len(), bytes)?;
         if self.pending.capacity() == 0 {
             self.pending.reserve_exact(self.buffered.min(FIRST_BUFFER));
         }
         record::write(place, item.key, item.value, &mut self.pending);
-        if self.pending.len() >= self.buffered {
-            self.flush()?;
-        }
         Ok(place.offset)
     }
 
@@ -102,7 +112,7 @@ impl Filling {
         self.log.append(&self.pending)?;
         self.pending.clear();
         // One long record must not leave its size behind in each of 256 buffers.
-        self.pending.shrink_to(2 * self.buffered);
+        self.pending.shrink_to(self.buffered);
         Ok(())
     }
 

@@ -76,12 +76,12 @@ impl Store for Hybrid {
     const TAKES_UPDATES: bool = true;
 
     fn load(items: &mut dyn Items, config: &Config) -> Result<Self, StoreError> {
-        Self::build(items, config, Arc::new(Counts::new()))
+        Self::build(items, config, None)
     }
 
     /// Counts on where this store stands, and starts with copies of what this one used within the new configuration's window.
     fn load_successor(&self, items: &mut dyn Items, config: &Config) -> Result<Self, StoreError> {
-        let successor = Self::build(items, config, self.counts.clone())?;
+        let successor = Self::build(items, config, Some(self))?;
         successor.preload(self, config.hybrid.preload_window.as_millis() as u64)?;
         Ok(successor)
     }
@@ -112,7 +112,7 @@ impl Store for Hybrid {
 }
 
 impl Hybrid {
-    fn build(items: &mut dyn Items, config: &Config, counts: Arc<Counts>) -> Result<Self, StoreError> {
+    fn build(items: &mut dyn Items, config: &Config, predecessor: Option<&Self>) -> Result<Self, StoreError> {
         let options = &config.hybrid;
         let disk = match &options.disk {
             Some(disk) => disk.clone(),
@@ -123,8 +123,12 @@ impl Hybrid {
         let hash = Hash::new(hash_key, options.hash_bits);
         let tier = Tier::new(options)?;
         let mut loading = Loading::new(&hash, &disk, options.shard_limit.min(SHARD_LIMIT), options.load_buffer);
+        if let Some(predecessor) = predecessor {
+            loading.expect_as_many_as(&predecessor.shards);
+        }
         loading.take(items)?;
         let shards = loading.finish()?;
+        let counts = predecessor.map_or_else(|| Arc::new(Counts::new()), |predecessor| predecessor.counts.clone());
         Ok(Self { hash, shards, tier, counts, timer: measure::clock::Clock::new() })
     }
 

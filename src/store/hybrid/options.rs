@@ -64,8 +64,8 @@ impl Default for Options {
             hash_key: None,
             hash_bits: 8 * HASH_BYTES as u32,
             shard_limit: SHARD_LIMIT,
-            // 4 MiB in all: a tenth of the index of 2 million entries, and a write for every 60 typical records.
-            load_buffer: 16 << 10,
+            // 2 MiB in all: a tenth of the index of 2 million entries, and a write for every 20 typical records.
+            load_buffer: 8 << 10,
         }
     }
 }

@@ -94,9 +94,18 @@ impl Table {
         self.slots.iter().filter(|slot| !is_empty(slot)).map(|slot| (key_of(slot), location(slot)))
     }
 
-    /// Rebuilds the array at seven eighths full: for the end of a load.
+    /// Rebuilds the array at seven eighths full, for the end of a load; one that has at most a fiftieth too much stays as it is.
     pub fn fit(&mut self) {
-        self.rebuild((self.entries * 8).div_ceil(7));
+        let homes = (self.entries * 8).div_ceil(7);
+        if self.homes > homes + homes / 50 || self.homes < homes || self.entries == 0 {
+            self.rebuild(homes);
+        }
+    }
+
+    /// Makes an empty table large enough for so many entries and a hundredth more.
+    pub fn reserve(&mut self, entries: usize) {
+        debug_assert_eq!(self.entries, 0, "only an empty table is given its size");
+        self.rebuild(((entries + entries / 100) * 8).div_ceil(7));
     }
 
     /// What is wrong with the order of the slots, if anything is.
