@@ -4,12 +4,16 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 use super::emit::Emitter;
 use super::heap::{Holding, Snapshot};
-use super::memory::{config, emit_load_peak, source, warm_up};
+use super::memory::{config, emit_load_peak, load, source, warm_up};
 use super::spec::{Kind, Spec};
+use super::verify;
 use crate::items::{Items, Slice};
+use crate::measure::clock::Clock;
 use crate::record::Phase;
 use crate::registry::{Row, Visitor};
 use crate::store::Store;
@@ -50,10 +54,57 @@ impl Visitor for Load<'_> {
     }
 }
 
-/// Writes the cell's items as one JSON object, item by item.
+/// The article's blob: one gzipped JSON object, read by streaming. Timed, so nothing is counted.
+pub struct Blob<'a> {
+    pub spec: &'a Spec,
+    pub emitter: &'a mut Emitter,
+}
+
+impl Visitor for Blob<'_> {
+    type Output = Result<()>;
+
+    fn visit<S: Store>(self, row: &'static Row) -> Result<()> {
+        let Blob { spec, emitter } = self;
+        let directory = spec.directory.clone().unwrap_or_else(std::env::temp_dir);
+        let blob = tempfile::Builder::new().prefix("blob-").suffix(".json.gz").tempfile_in(directory)?;
+        let mut gzip = GzEncoder::new(BufWriter::new(blob.as_file()), Compression::default());
+        let document_bytes = write_items(spec, &mut gzip)?;
+        gzip.finish().and_then(|mut out| out.flush()).context("the last bytes of the blob")?;
+        let from_blob = DataSpec { source: format!("json:{}", blob.path().display()), ..DataSpec::default() };
+        let from_blob = Spec { data: from_blob, entries: None, ..spec.clone() };
+        warm_up::<S>(&from_blob)?;
+        let baseline = Snapshot::take()?;
+        Snapshot::start_phase()?;
+        let clock = Clock::new();
+        let start = clock.raw();
+        let store: S = load(&from_blob)?;
+        let load_ns = clock.nanos(start, clock.raw());
+        let loaded = Snapshot::take()?;
+        let answers = verify::answers(&store, row, &from_blob)?;
+        drop(store);
+
+        emitter.row(Phase::Load, "document_bytes", document_bytes as f64);
+        emitter.row(Phase::Load, "compressed_bytes", blob.as_file().metadata()?.len() as f64);
+        emitter.row(Phase::Load, "load_seconds", load_ns as f64 / 1e9);
+        emitter.row(Phase::Load, "load_extra_rss_bytes", loaded.peak_growth(&baseline) - loaded.growth(&baseline));
+        loaded.emit(Phase::Steady, &baseline, emitter);
+        answers.emit(emitter);
+        Ok(())
+    }
+}
+
+/// Writes the cell's items as one JSON object into a file.
 fn write_document(spec: &Spec, path: PathBuf) -> Result<u64> {
     let file = std::fs::File::create(&path).with_context(|| format!("creating {}", path.display()))?;
     let mut out = BufWriter::new(file);
+    let written = write_items(spec, &mut out)?;
+    out.flush().context("the last bytes of the document")?;
+    Ok(written)
+}
+
+/// Writes the cell's items as one JSON object, item by item; returns its bytes.
+fn write_items(spec: &Spec, out: &mut dyn Write) -> Result<u64> {
+    let mut out = Counted { out, bytes: 0 };
     let mut items = source(spec)?;
     let mut separator = "{";
     while let Some(item) = items.next_item().context("data")? {
@@ -64,8 +115,25 @@ fn write_document(spec: &Spec, path: PathBuf) -> Result<u64> {
         separator = ",\n";
     }
     out.write_all(if separator == "{" { b"{}" } else { b"}" })?;
-    let file = out.into_inner().context("the last bytes of the document")?;
-    Ok(file.metadata()?.len())
+    Ok(out.bytes)
+}
+
+/// Counts what goes through.
+struct Counted<'w> {
+    out: &'w mut dyn Write,
+    bytes: u64,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// The usual way: the text in memory, then the parsed document, then the store.

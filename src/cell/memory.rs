@@ -128,7 +128,11 @@ pub fn source(spec: &Spec) -> Result<Box<dyn Items + Send>> {
 }
 
 pub fn config(spec: &Spec) -> Config {
-    Config { seed: spec.seed, directory: spec.directory.clone(), ..Config::default() }
+    let mut config = Config { seed: spec.seed, directory: spec.directory.clone(), ..Config::default() };
+    if let Some(items) = spec.resident_items {
+        config.hybrid.resident_items = items as usize;
+    }
+    config
 }
 
 /// What lives once per process (a library's lazily made thread record, a decompressor's tables) belongs to the baseline.

@@ -1,10 +1,14 @@
 //! The child process: one [`spec::Spec`] in, rows out. The only room that times work.
 
+mod collisions;
 mod emit;
 mod heap;
+mod hit_ratio;
 mod load;
 mod memory;
+mod miss;
 mod refresh;
+mod serving;
 pub mod spec;
 mod tier;
 mod time;
@@ -40,6 +44,11 @@ fn measure(spec: &Spec, emitter: &mut Emitter) -> Result<()> {
         Kind::Memory => registry::visit(&spec.store, memory::Memory { spec, emitter }),
         Kind::Refresh => registry::visit(&spec.store, refresh::Refresh { spec, emitter }),
         Kind::Time => registry::visit(&spec.store, time::Time { spec, emitter }),
+        Kind::Miss => registry::visit(&spec.store, miss::Miss { spec, emitter }),
+        Kind::Serving => registry::visit(&spec.store, serving::Serving { spec, emitter }),
+        Kind::HitRatio => registry::visit(&spec.store, hit_ratio::HitRatio { spec, emitter }),
+        Kind::Collisions | Kind::CollisionsFormula => Some(collisions::run(spec, emitter)),
+        Kind::LoadBlob => registry::visit(&spec.store, load::Blob { spec, emitter }),
         Kind::LoadStreaming | Kind::LoadParseAll => registry::visit(&spec.store, load::Load { spec, emitter }),
     };
     known.with_context(|| format!("no store is called {:?}", spec.store))?

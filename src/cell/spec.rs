@@ -32,8 +32,26 @@ pub struct Spec {
     pub service_blocks_per_entry: f64,
     /// Wall time of the timed reads, milliseconds.
     pub read_ms: u64,
+    /// Entries of a bounded resident tier; `None` leaves the store's own number.
+    pub resident_items: Option<u64>,
+    /// The simulated day of a serving cell.
+    pub day: Option<Day>,
     /// Where a cell leaves files (a dhat profile) and a store keeps its own.
     pub directory: Option<PathBuf>,
+}
+
+/// A service's day in simulated time: requests arrive by the clock on the wall, whatever the service does.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Day {
+    pub hours: u32,
+    pub refresh_every_minutes: u32,
+    /// Gets in the busiest minute, for each entry of the data.
+    pub peak_gets_per_minute_per_entry: f64,
+    /// The quietest minute's share of the busiest one's gets.
+    pub trough: f64,
+    /// Bytes of the modelled service's other heap, for each entry of the data.
+    pub other_bytes_per_entry: f64,
 }
 
 impl Spec {
@@ -85,11 +103,26 @@ pub enum Kind {
     Refresh,
     /// Throughput and latency of gets; nothing is counted.
     Time,
+    /// Gets of what is not resident, beside bare reads of the same bytes.
+    Miss,
+    /// A simulated day of a service with refreshes.
+    Serving,
+    /// Share of gets that a bounded tier answers, in simulated time.
+    HitRatio,
+    /// Colliding keys of the store's own hash at so many bytes; the store is [`HASHES`]' name of the width.
+    Collisions,
+    /// The same by the closed form alone, which no number of keys is too large for.
+    CollisionsFormula,
     /// One load of a JSON document that is read by streaming.
     LoadStreaming,
     /// The same document, parsed as a whole before the load.
     LoadParseAll,
+    /// One load of a gzipped JSON document, timed.
+    LoadBlob,
 }
+
+/// Widths of hash that a collisions cell takes in place of a store.
+pub const HASHES: [&str; 4] = ["5-bytes", "6-bytes", "7-bytes", "8-bytes"];
 
 impl Kind {
     pub fn name(self) -> &'static str {
@@ -97,14 +130,45 @@ impl Kind {
             Self::Memory => "memory",
             Self::Refresh => "refresh",
             Self::Time => "time",
+            Self::Miss => "miss",
+            Self::Serving => "serving",
+            Self::HitRatio => "hit-ratio",
+            Self::Collisions => "collisions",
+            Self::CollisionsFormula => "collisions-formula",
             Self::LoadStreaming => "load-streaming",
             Self::LoadParseAll => "load-parse-all",
+            Self::LoadBlob => "load-blob",
         }
     }
 
     /// Whether the child counts its allocations. Counting slows every allocation, so timed cells don't.
     pub fn counts(self) -> bool {
-        self != Self::Time
+        matches!(self, Self::Memory | Self::Refresh | Self::LoadStreaming | Self::LoadParseAll)
+    }
+
+    /// Whether the cell reads for a time that the scale sets.
+    pub fn reads(self) -> bool {
+        matches!(self, Self::Time | Self::Miss)
+    }
+
+    /// Whether the cell is about hashes, with made-up keys and without data or a store.
+    pub fn hashes(self) -> bool {
+        matches!(self, Self::Collisions | Self::CollisionsFormula)
+    }
+
+    /// Whether the cell draws requests whose skew the user may choose.
+    pub fn draws(self) -> bool {
+        matches!(self, Self::Time | Self::Serving | Self::HitRatio)
+    }
+
+    /// Whether a store's twin runs beside it: wherever noise could be taken for a difference.
+    pub fn has_twin(self) -> bool {
+        matches!(self, Self::Memory | Self::Refresh | Self::Time)
+    }
+
+    /// Whether the cell compares ways to read one document, with one store for all.
+    pub fn compares_readers(self) -> bool {
+        matches!(self, Self::LoadStreaming | Self::LoadParseAll)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 
 use anyhow::{Context, Result};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::emit::Emitter;
@@ -12,6 +14,7 @@ use crate::items::Items;
 use crate::record::{Phase, Status};
 use crate::registry::Row;
 use crate::store::{Reader, Store};
+use crate::workload::keys::{self, KeySet};
 
 /// One in so many keys is also asked for with bytes behind it that no source has: the answer must be "absent".
 const ABSENT_EVERY: u64 = 16;
@@ -77,6 +80,31 @@ pub fn answers<S: Store>(store: &S, row: &Row, spec: &Spec) -> Result<Answers> {
     }
     found.wrong = suspects.len() as u64;
     Ok(found)
+}
+
+/// Compares so many answers, of keys drawn at random, with the checksums of the source's values.
+pub fn sample<S: Store>(store: &S, row: &Row, keys: &KeySet, answers: u64, seed: u64) -> Result<Answers> {
+    let mut found = Answers::default();
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut reader = store.reader();
+    while row.answers() && found.compared < answers {
+        let number = rng.random_range(0..keys.len());
+        let answer = reader.get(keys.key(number), keys::checksum)?;
+        found.note(keys, number, answer);
+    }
+    Ok(found)
+}
+
+impl Answers {
+    /// Notes the answer to the key of this number, as its value's checksum.
+    pub fn note(&mut self, keys: &KeySet, number: u64, answer: Option<u64>) {
+        self.compared += 1;
+        if answer != Some(keys.checksum(number)) {
+            self.wrong += 1;
+            let what = if answer.is_none() { "is missing" } else { "has another value" };
+            self.first.get_or_insert_with(|| format!("key {:?} {what}", String::from_utf8_lossy(keys.key(number))));
+        }
+    }
 }
 
 /// Figures per entry are only as true as the number of entries: counts the source's distinct keys, once the store is gone.

@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use include_dir::{Dir, include_dir};
 
-use super::file::Experiment;
+use super::file::{Experiment, Grid};
+use crate::cell::spec::Kind;
 use crate::registry;
 
 static BUILT_IN: Dir = include_dir!("$CARGO_MANIFEST_DIR/experiments");
@@ -100,12 +101,40 @@ fn validate(experiment: &Experiment) -> Result<()> {
         if !(0.0..=100.0).contains(&grid.service_blocks_per_entry) {
             bail!("grid {number}: service_blocks_per_entry must be between 0 and 100");
         }
+        if grid.entries.as_ref().is_some_and(|sizes| sizes.is_empty() || sizes.contains(&0)) {
+            bail!("grid {number}: entries must not be empty, nor hold a 0");
+        }
+        check_tier(grid).with_context(|| format!("grid {number}"))?;
         registry::select(grid.stores.as_ref().unwrap_or(&experiment.stores))
             .with_context(|| format!("grid {number}"))?;
     }
     if let Some(twin) = &experiment.twin {
         registry::select(std::slice::from_ref(twin)).context("twin")?;
     }
+    Ok(())
+}
+
+fn check_tier(grid: &Grid) -> Result<()> {
+    let is_share = |share: Option<f64>| share.is_none_or(|share| share > 0.0 && share <= 1.0);
+    if !is_share(grid.resident_share) || !is_share(grid.target_hit_ratio) {
+        bail!("resident_share and target_hit_ratio are shares: above 0, at most 1");
+    }
+    if grid.target_hit_ratio.is_some() && grid.resident_share.is_none() {
+        bail!("target_hit_ratio needs resident_share: a skew is found for a tier of some size");
+    }
+    let Some(day) = grid.day else {
+        anyhow::ensure!(grid.kind != Kind::Serving, "a serving grid needs `day`");
+        return Ok(());
+    };
+    let fits = (1..=24 * 7).contains(&day.hours)
+        && day.refresh_every_minutes > 0
+        && day.peak_gets_per_minute_per_entry > 0.0
+        && (0.0..=1.0).contains(&day.trough)
+        && day.other_bytes_per_entry >= 0.0;
+    anyhow::ensure!(
+        fits,
+        "day: 1 to 168 hours, refresh_every_minutes and peak_gets_per_minute_per_entry above 0, trough from 0 to 1"
+    );
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cell::spec::Kind;
+use crate::cell::spec::{Day, Kind};
 use crate::measure::alloc::Allocator;
 
 /// One question, how it is put, and what was published about it.
@@ -65,9 +65,11 @@ pub struct Grid {
     pub kind: Kind,
     /// Narrower than the experiment's list where given.
     pub stores: Option<Vec<String>>,
-    /// `all` sizes of the scale, or the `largest` only.
+    /// `all` sizes of the scale, or the `largest` or `smallest` only.
     #[serde(default)]
     pub sizes: Sizes,
+    /// Sizes of this grid instead of the scale's, whatever the scale.
+    pub entries: Option<Vec<u64>>,
     /// Rounds for this grid instead of the scale's: memory counts are exact, so one may do.
     pub rounds: Option<u32>,
     pub allocators: Vec<Allocator>,
@@ -75,8 +77,14 @@ pub struct Grid {
     pub threads: Vec<u32>,
     #[serde(default = "common_skew")]
     pub zipf: Vec<f64>,
+    /// In place of `zipf`: the skew at which an LRU of `resident_share` answers this share of the gets.
+    pub target_hit_ratio: Option<f64>,
     #[serde(default)]
     pub service_blocks_per_entry: f64,
+    /// Entries of a bounded resident tier as a share of all; without it the store's own number.
+    pub resident_share: Option<f64>,
+    /// The day of serving cells, which need one.
+    pub day: Option<Day>,
 }
 
 fn one_thread() -> Vec<u32> {
@@ -94,6 +102,7 @@ pub enum Sizes {
     #[default]
     All,
     Largest,
+    Smallest,
 }
 
 /// One picture of the report.

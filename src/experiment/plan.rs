@@ -10,10 +10,10 @@ use rand::seq::SliceRandom;
 use super::catalogue::{check_skews, check_threads};
 use super::estimate::{Estimate, estimate};
 use super::file::{Experiment, Grid, Scale, ScaleSettings, Sizes};
-use crate::cell::spec::{Kind, Spec};
+use crate::cell::spec::{HASHES, Kind, Spec};
 use crate::measure::alloc::Allocator;
 use crate::registry;
-use crate::workload::{DataSpec, Survey};
+use crate::workload::{DataSpec, Survey, popularity};
 
 /// What the user asked for on the command line; `None` leaves the experiment's own setting.
 #[derive(Debug, Clone, Default)]
@@ -107,20 +107,25 @@ fn check_wishes(wishes: &Wishes) -> Result<()> {
     Ok(())
 }
 
-/// Sizes of a grid, ascending. Files are read whole, and at the same fractions of the whole as the scale's sizes have of their largest.
-fn sizes(settings: &ScaleSettings, data: &Data, wishes: &Wishes, sizes: Sizes) -> Vec<u64> {
-    let mut all = wishes.entries.clone().unwrap_or_else(|| settings.entries.clone());
+/// Sizes of a grid, ascending. Files are read whole, and at the same fractions of the whole as the scale's sizes have of their largest; a grid of
+/// sizes of its own keeps them, as far as a file has so many.
+fn sizes(settings: &ScaleSettings, data: &Data, wishes: &Wishes, grid: &Grid) -> Vec<u64> {
+    let mut all = wishes.entries.as_ref().or(grid.entries.as_ref()).unwrap_or(&settings.entries).clone();
     all.sort_unstable();
-    if !data.synthetic {
+    if !data.synthetic && !grid.kind.hashes() {
         let largest = *all.last().expect("validated: not empty") as f64;
         let items = data.survey.items;
-        all = match wishes.entries {
+        all = match wishes.entries.as_ref().or(grid.entries.as_ref()) {
             Some(_) => all.iter().map(|&count| count.min(items)).collect(),
             None => all.iter().map(|&count| (count as f64 / largest * items as f64).round().max(1.0) as u64).collect(),
         };
     }
     all.dedup();
-    if sizes == Sizes::Largest { all.split_off(all.len() - 1) } else { all }
+    match grid.sizes {
+        Sizes::All => all,
+        Sizes::Largest => all.split_off(all.len() - 1),
+        Sizes::Smallest => all.drain(..1).collect(),
+    }
 }
 
 /// What the cells of one grid have in common.
@@ -135,20 +140,23 @@ struct Request<'a> {
 impl Request<'_> {
     fn cells(&self, grid: &Grid, round: u32) -> Result<Vec<Spec>> {
         let settings = self.combinations(grid, round);
-        let stores = self.stores(grid)?;
+        let stores = self.subjects(grid)?;
         let cells = stores.iter().flat_map(|(store, twin)| {
             settings.iter().map(|setting| {
-                let mut spec = self.spec(grid, round, store, *twin, *setting);
+                let mut spec = self.spec(grid, round, store, *twin, *setting)?;
                 spec.cell = cell_id(&spec);
-                spec
+                Ok(spec)
             })
         });
-        Ok(cells.collect())
+        cells.collect()
     }
 
-    /// The stores of a grid, the twin behind its store. A load grid compares ways to read and keeps its own store.
-    fn stores(&self, grid: &Grid) -> Result<Vec<(&'static str, bool)>> {
-        let loads = matches!(grid.kind, Kind::LoadStreaming | Kind::LoadParseAll);
+    /// What a grid compares: its stores, the twin behind its store. A grid of readers keeps its own store, and one of hashes has none.
+    fn subjects(&self, grid: &Grid) -> Result<Vec<(&'static str, bool)>> {
+        if grid.kind.hashes() {
+            return Ok(HASHES.map(|hash| (hash, false)).to_vec());
+        }
+        let loads = grid.kind.compares_readers();
         let patterns = match (&self.wishes.stores, &grid.stores) {
             (Some(wished), _) if !loads => wished,
             (_, Some(own)) => own,
@@ -157,7 +165,7 @@ impl Request<'_> {
         let mut stores = Vec::new();
         for row in registry::select(patterns)? {
             stores.push((row.name, false));
-            if !loads && self.experiment.twin.as_deref() == Some(row.name) {
+            if grid.kind.has_twin() && self.experiment.twin.as_deref() == Some(row.name) {
                 stores.push((row.name, true));
             }
         }
@@ -166,12 +174,12 @@ impl Request<'_> {
 
     /// Every size, allocator, thread count and skew of a grid.
     fn combinations(&self, grid: &Grid, round: u32) -> Vec<(u64, Allocator, u32, f64)> {
-        let timed = grid.kind == Kind::Time;
+        let timed = grid.kind.reads();
         let threads = self.wishes.threads.as_ref().filter(|_| timed).unwrap_or(&grid.threads);
-        let skews = self.wishes.zipf.as_ref().filter(|_| timed).unwrap_or(&grid.zipf);
+        let skews = self.wishes.zipf.as_ref().filter(|_| grid.kind.draws()).unwrap_or(&grid.zipf);
         let allocators = self.wishes.allocator.as_ref().unwrap_or(&grid.allocators);
         let mut combinations = Vec::new();
-        for entries in sizes(self.settings, self.data, self.wishes, grid.sizes) {
+        for entries in sizes(self.settings, self.data, self.wishes, grid) {
             for &allocator in allocators.iter().filter(|allocator| profiles(**allocator, grid.kind, round)) {
                 let pairs = threads.iter().flat_map(|&threads| skews.iter().map(move |&zipf| (threads, zipf)));
                 combinations.extend(pairs.map(|(threads, zipf)| (entries, allocator, threads, zipf)));
@@ -187,8 +195,13 @@ impl Request<'_> {
         store: &str,
         twin: bool,
         (entries, allocator, threads, zipf): (u64, Allocator, u32, f64),
-    ) -> Spec {
-        Spec {
+    ) -> Result<Spec> {
+        let resident_items = grid.resident_share.map(|share| ((share * entries as f64).round() as u64).max(1));
+        let zipf = match (grid.target_hit_ratio, resident_items) {
+            (Some(target), Some(items)) if self.wishes.zipf.is_none() => popularity::skew_for(entries, items, target)?,
+            _ => zipf,
+        };
+        Ok(Spec {
             experiment: self.experiment.name.clone(),
             cell: String::new(),
             round,
@@ -202,9 +215,11 @@ impl Request<'_> {
             allocator,
             seed: self.seed,
             service_blocks_per_entry: grid.service_blocks_per_entry,
-            read_ms: if grid.kind == Kind::Time { self.settings.read_ms } else { 0 },
+            read_ms: if grid.kind.reads() { self.settings.read_ms } else { 0 },
+            resident_items,
+            day: grid.day,
             directory: None,
-        }
+        })
     }
 }
 
@@ -214,8 +229,9 @@ fn profiles(allocator: Allocator, kind: Kind, round: u32) -> bool {
 }
 
 fn cell_id(spec: &Spec) -> String {
+    let tier = spec.resident_items.map(|items| format!("m{items}/")).unwrap_or_default();
     format!(
-        "{}/{}/n{}/{}/t{}/z{}/s{}/r{}",
+        "{}/{}/n{}/{}/t{}/z{}/s{}/{tier}r{}",
         spec.kind.name(),
         spec.store_label(),
         spec.entries.unwrap_or(0),

@@ -107,8 +107,10 @@ impl Draft<'_> {
         Drawing::Lines { x_axis: x_axis.to_owned(), log_x, lines }
     }
 
-    /// The time series of the first round: others would lie over it.
+    /// The time series of the first round: others would lie over it. A simulated day is shown in hours.
     fn timeline(&self) -> Drawing {
+        let longest = self.rows.timeline.iter().map(|row| row.at_ns).max().unwrap_or(0) as f64 / 1e9;
+        let (x_axis, second) = if longest > 2.0 * 3600.0 { ("hours", 1.0 / 3600.0) } else { ("seconds", 1.0) };
         let metric = self.figure.metrics.first().map_or("", String::as_str);
         let line = |store: &String| {
             let filter = self.filter(store);
@@ -117,12 +119,12 @@ impl Draft<'_> {
             let exact = |value: f64| Whisker { low: value, mid: value, high: value };
             let points = chosen
                 .filter(|row| Some(row.round) == first)
-                .map(|row| (row.at_ns as f64 / 1e9, exact(row.value / self.figure.per)))
+                .map(|row| (row.at_ns as f64 / 1e9 * second, exact(row.value / self.figure.per)))
                 .collect();
             Line { name: store.clone(), points }
         };
         let lines = self.real_stores().map(line).filter(|line: &Line| !line.points.is_empty()).collect();
-        Drawing::Lines { x_axis: "seconds".to_owned(), log_x: false, lines }
+        Drawing::Lines { x_axis: x_axis.to_owned(), log_x: false, lines }
     }
 
     /// Percentiles, each the median over rounds.

@@ -35,6 +35,14 @@ impl<'a> Requests<'a> {
         })
     }
 
+    /// Number of the key of this rank; 0 is the hottest.
+    ///
+    /// # Panics
+    /// Where `rank` is not below the number of keys.
+    pub fn number_of_rank(&self, rank: u64) -> u64 {
+        self.places.apply(rank)
+    }
+
     /// Number of the next key to ask for.
     pub fn next_number(&mut self) -> u64 {
         let number = self.places.apply(self.zipf.sample(&mut self.rng));

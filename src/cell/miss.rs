@@ -1,0 +1,150 @@
+//! What a get of something cold costs: gets all over the data, beside bare reads of records of the same sizes from one file.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::FileExt;
+
+use anyhow::{Context, Result};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use super::emit::Emitter;
+use super::memory::{load, source};
+use super::spec::Spec;
+use super::time::touch;
+use super::verify;
+use crate::items::Items;
+use crate::measure::clock::{self, Clock};
+use crate::record::Phase;
+use crate::registry::{Row, Visitor};
+use crate::stats;
+use crate::store::{Reader, Store};
+use crate::workload::keys::KeySet;
+
+/// Gets, or reads, between two clock readings. The two kinds take turns, so that what disturbs the machine disturbs both.
+const BATCH: usize = 256;
+
+/// Answers that are compared with the source: all of them would take a disk minutes.
+const VERIFIED: u64 = 20_000;
+
+pub struct Miss<'a> {
+    pub spec: &'a Spec,
+    pub emitter: &'a mut Emitter,
+}
+
+impl Visitor for Miss<'_> {
+    type Output = Result<()>;
+
+    fn visit<S: Store>(self, row: &'static Row) -> Result<()> {
+        let Miss { spec, emitter } = self;
+        let keys = KeySet::collect(&mut *source(spec)?, None)?;
+        anyhow::ensure!(!keys.is_empty(), "{} holds no item; there is nothing to ask for", spec.data.source);
+        let bare = Bare::write(spec)?;
+        let store: S = load(spec)?;
+        // What was just written is on its way to the disk; it is waited for, so that it does not take time from the reads.
+        sync();
+        let before = store.statistics().unwrap_or_default();
+        let turns = take_turns(&store, &keys, &bare, spec)?;
+        let after = store.statistics().unwrap_or_default();
+        verify::sample(&store, row, &keys, VERIFIED, spec.seed)?.emit(emitter);
+
+        turns.emit(emitter);
+        let (hits, misses) = ((after.hits - before.hits) as f64, (after.misses - before.misses) as f64);
+        if hits + misses > 0.0 {
+            emitter.row(Phase::Read, "hit_ratio", hits / (hits + misses));
+            let read = (after.bytes_read - before.bytes_read) as f64 / (after.reads - before.reads).max(1) as f64;
+            emitter.row(Phase::Read, "bytes_read_per_miss", read);
+        }
+        Ok(())
+    }
+}
+
+fn sync() {
+    // SAFETY: takes nothing, returns nothing.
+    unsafe { libc::sync() };
+}
+
+/// Keys and values of the data in one file without a name, one behind the other.
+struct Bare {
+    file: File,
+    /// Where each begins; the last number is the end.
+    starts: Vec<u64>,
+}
+
+impl Bare {
+    fn write(spec: &Spec) -> Result<Self> {
+        let directory = spec.directory.clone().unwrap_or_else(std::env::temp_dir);
+        let file = tempfile::tempfile_in(&directory).with_context(|| format!("a file in {}", directory.display()))?;
+        let mut out = BufWriter::new(&file);
+        let (mut starts, mut end) = (vec![0], 0);
+        let mut items = source(spec)?;
+        while let Some(item) = items.next_item().context("data")? {
+            out.write_all(item.key)?;
+            out.write_all(item.value)?;
+            end += (item.key.len() + item.value.len()) as u64;
+            starts.push(end);
+        }
+        out.flush().with_context(|| format!("writing a file in {}", directory.display()))?;
+        drop(out);
+        Ok(Self { file, starts })
+    }
+
+    fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn read<'b>(&self, number: usize, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
+        let (start, end) = (self.starts[number], self.starts[number + 1]);
+        buffer.resize((end - start) as usize, 0);
+        self.file.read_exact_at(buffer, start).context("reading the bare file")?;
+        Ok(buffer)
+    }
+}
+
+/// Nanoseconds of one get, and of one bare read, by batch: wall time, and the thread's CPU time.
+#[derive(Default)]
+struct Turns {
+    get_ns: Vec<f64>,
+    get_cpu_ns: Vec<f64>,
+    bare_ns: Vec<f64>,
+    bare_cpu_ns: Vec<f64>,
+}
+
+impl Turns {
+    fn emit(&self, emitter: &mut Emitter) {
+        let median = |samples: &[f64]| stats::median(samples).unwrap_or(f64::NAN);
+        emitter.row(Phase::Read, "miss_ns", median(&self.get_ns));
+        emitter.row(Phase::Read, "miss_cpu_ns", median(&self.get_cpu_ns));
+        emitter.row(Phase::Read, "bare_read_ns", median(&self.bare_ns));
+        emitter.row(Phase::Read, "miss_over_bare_read", median(&self.get_ns) / median(&self.bare_ns));
+        let cpu = median(&self.get_cpu_ns) / median(&self.bare_cpu_ns);
+        emitter.row(Phase::Read, "miss_over_bare_read_cpu", cpu);
+    }
+}
+
+fn take_turns<S: Store>(store: &S, keys: &KeySet, bare: &Bare, spec: &Spec) -> Result<Turns> {
+    let clock = Clock::new();
+    let mut rng = StdRng::seed_from_u64(spec.seed ^ u64::from(spec.round) << 32);
+    let (mut turns, mut buffer, mut seen) = (Turns::default(), Vec::new(), 0u64);
+    let start = clock.raw();
+    while clock.nanos(start, clock.raw()) < spec.read_ms * 1_000_000 {
+        let asked: Vec<u64> = (0..BATCH).map(|_| rng.random_range(0..keys.len())).collect();
+        let mut reader = store.reader();
+        let (cpu, from) = (clock::thread_cpu_ns(), clock.raw());
+        for &number in &asked {
+            seen = seen.wrapping_add(reader.get(keys.key(number), touch)?.unwrap_or(1));
+        }
+        turns.get_ns.push(clock.nanos(from, clock.raw()) as f64 / BATCH as f64);
+        turns.get_cpu_ns.push((clock::thread_cpu_ns() - cpu) as f64 / BATCH as f64);
+
+        let asked: Vec<usize> = (0..BATCH).map(|_| rng.random_range(0..bare.len())).collect();
+        let (cpu, from) = (clock::thread_cpu_ns(), clock.raw());
+        for &number in &asked {
+            seen = seen.wrapping_add(touch(bare.read(number, &mut buffer)?));
+        }
+        turns.bare_ns.push(clock.nanos(from, clock.raw()) as f64 / BATCH as f64);
+        turns.bare_cpu_ns.push((clock::thread_cpu_ns() - cpu) as f64 / BATCH as f64);
+    }
+    std::hint::black_box(seen);
+    Ok(turns)
+}
