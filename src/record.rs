@@ -282,6 +282,7 @@ pub const METRICS: &[Metric] = &[
         "ratio",
         "share of misses in the 10 minutes from a refresh on over the 15 before, median",
     ),
+    metric("skew", "exponent", "exponent of the requests' popularity law"),
     metric("time_compression", "ratio", "simulated time over wall time"),
     metric("expected_collisions", "pairs", "expected pairs of keys of one hash, by the closed form"),
     metric("collision_probability", "ratio", "probability that any two keys share a hash, by the closed form"),

@@ -21,8 +21,8 @@ use crate::workload::requests::Requests;
 /// Gets for each entry of the tier: the first third fills it and is not counted.
 const GETS_PER_RESIDENT: u64 = 60;
 
-/// Gets in a second of the cell's clock, for each entry of the tier. An entry that is asked for more often than once a second is touched once.
-const GETS_PER_SECOND_PER_RESIDENT: f64 = 1.0;
+/// Gets in a second of the cell's clock, for each entry of the tier: 5,000 a second for 50,000 resident entries.
+const GETS_PER_SECOND_PER_RESIDENT: f64 = 0.1;
 
 pub struct HitRatio<'a> {
     pub spec: &'a Spec,

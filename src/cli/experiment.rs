@@ -214,7 +214,7 @@ fn tell(directory: &Path, outcome: Outcome, rendered: &report::Rendered) {
     println!("{}", rendered.answer);
     println!();
     for claim in &rendered.claims {
-        let measured = claim.measured.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
+        let measured = claim.measured.map_or_else(|| "-".to_owned(), report::figures::numbers::tidy);
         println!("  {:<4} {:<18} {:>12} {:<14} {}", claim.id, claim.verdict, measured, claim.unit, claim.claim);
     }
     println!();

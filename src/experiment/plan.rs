@@ -143,12 +143,12 @@ impl Request<'_> {
         let stores = self.subjects(grid)?;
         let cells = stores.iter().flat_map(|(store, twin)| {
             settings.iter().map(|setting| {
-                let mut spec = self.spec(grid, round, store, *twin, *setting)?;
+                let mut spec = self.spec(grid, round, store, *twin, *setting);
                 spec.cell = cell_id(&spec);
-                Ok(spec)
+                spec
             })
         });
-        cells.collect()
+        Ok(cells.collect())
     }
 
     /// What a grid compares: its stores, the twin behind its store. A grid of readers keeps its own store, and one of hashes has none.
@@ -195,13 +195,13 @@ impl Request<'_> {
         store: &str,
         twin: bool,
         (entries, allocator, threads, zipf): (u64, Allocator, u32, f64),
-    ) -> Result<Spec> {
+    ) -> Spec {
         let resident_items = grid.resident_share.map(|share| ((share * entries as f64).round() as u64).max(1));
         let zipf = match (grid.target_hit_ratio, resident_items) {
-            (Some(target), Some(items)) if self.wishes.zipf.is_none() => popularity::skew_for(entries, items, target)?,
+            (Some(target), Some(items)) if self.wishes.zipf.is_none() => popularity::skew_for(entries, items, target),
             _ => zipf,
         };
-        Ok(Spec {
+        Spec {
             experiment: self.experiment.name.clone(),
             cell: String::new(),
             round,
@@ -219,7 +219,7 @@ impl Request<'_> {
             resident_items,
             day: grid.day,
             directory: None,
-        })
+        }
     }
 }
 

@@ -30,12 +30,9 @@ pub struct Compared {
 
 /// Compares all stores with `baseline`. A difference that is no larger than the twin's from the baseline is none.
 pub fn with_twin(baseline: &str, rows: &Rows) -> Vec<Compared> {
-    let largest = rows.largest();
-    let chosen: Vec<&Row> = rows
-        .good
-        .iter()
-        .filter(|row| row.metric == METRIC && row.phase == Phase::Read && row.entries == largest)
-        .collect();
+    let timed = |row: &&Row| row.metric == METRIC && row.phase == Phase::Read;
+    let largest = rows.good.iter().filter(timed).map(|row| row.entries).max().unwrap_or(0);
+    let chosen: Vec<&Row> = rows.good.iter().filter(timed).filter(|row| row.entries == largest).collect();
     let settings: BTreeSet<(String, u32, String)> =
         chosen.iter().map(|row| (row.allocator.clone(), row.threads, row.zipf.to_string())).collect();
     let mut compared = Vec::new();

@@ -25,8 +25,33 @@ const SUMMARY: &[(&str, Phase, &str, f64)] = &[
     ("refresh_extra_rss_bytes", Phase::Refresh, "refresh adds MB", 1e6),
     ("rss_growth_bytes", Phase::After, "after MB", 1e6),
     ("rss_growth_bytes", Phase::AfterPurged, "after, purged MB", 1e6),
+    ("warm_rss_growth_bytes", Phase::Warm, "all asked for once MB", 1e6),
+    ("load_seconds", Phase::Load, "load s", 1.0),
+    ("load_extra_bytes", Phase::Load, "load adds MB", 1e6),
+    ("load_extra_rss_bytes", Phase::Load, "load adds MB", 1e6),
+    ("document_bytes", Phase::Load, "document MB", 1e6),
+    ("compressed_bytes", Phase::Load, "compressed MB", 1e6),
     ("get_ns", Phase::Read, "get ns", 1.0),
     ("get_cpu_ns", Phase::Read, "get CPU ns", 1.0),
+    ("hit_ratio", Phase::Read, "hit ratio", 1.0),
+    ("predicted_hit_ratio", Phase::Read, "predicted", 1.0),
+    ("miss_ns", Phase::Read, "miss ns", 1.0),
+    ("bare_read_ns", Phase::Read, "bare read ns", 1.0),
+    ("miss_over_bare_read", Phase::Read, "ratio", 1.0),
+    ("miss_over_bare_read_cpu", Phase::Read, "ratio of CPU", 1.0),
+    ("bytes_read_per_miss", Phase::Read, "bytes read", 1.0),
+    ("instance_bytes", Phase::Read, "instance MB", 1e6),
+    ("instance_peak_bytes", Phase::Read, "peak MB", 1e6),
+    ("miss_p50_ns", Phase::Read, "miss p50 µs", 1e3),
+    ("miss_p99_ns", Phase::Read, "miss p99 µs", 1e3),
+    ("refresh_seconds", Phase::Refresh, "refresh s", 1.0),
+    ("refresh_miss_factor", Phase::Refresh, "misses after a refresh, times before", 1.0),
+    ("touched_share_15min", Phase::Read, "touched in 15 min", 1.0),
+    ("time_compression", Phase::Read, "time compressed", 1.0),
+    ("collisions", Phase::Cell, "pairs found", 1.0),
+    ("expected_collisions", Phase::Cell, "pairs expected", 1.0),
+    ("collision_probability", Phase::Cell, "probability of any", 1.0),
+    ("trials_with_collision", Phase::Cell, "trials with any", 1.0),
 ];
 
 /// Writes both documents and returns the answer.
@@ -190,13 +215,12 @@ struct Table {
     rows: Vec<(String, Vec<String>)>,
 }
 
-/// Tables at the largest size: memory by allocator, time by threads.
+/// Tables, each at its largest size: memory by allocator, time by threads.
 fn tables(experiment: &Experiment, rows: &Rows) -> Vec<Table> {
     let order: Vec<&str> = experiment.stores.iter().map(String::as_str).collect();
     let stores = rows.stores(&order);
-    let largest = rows.largest();
     // A modelled service around the store changes nothing per entry, and its cells would stand here twice.
-    let plain = |row: &&Row| row.entries == largest && row.cell.contains("/s0/");
+    let plain = |row: &&Row| row.cell.contains("/s0/");
     let shown: Vec<&Row> = rows.good.iter().filter(plain).collect();
     let mut settings: Vec<(String, u32, &str)> =
         shown.iter().map(|row| (row.allocator.clone(), row.threads, kind(row))).collect();
@@ -205,7 +229,8 @@ fn tables(experiment: &Experiment, rows: &Rows) -> Vec<Table> {
     let table = |(allocator, threads, kind): &(String, u32, &str)| {
         let of_setting =
             |row: &&&Row| row.allocator == *allocator && row.threads == *threads && self::kind(row) == *kind;
-        let chosen: Vec<&Row> = shown.iter().filter(of_setting).copied().collect();
+        let largest = shown.iter().filter(of_setting).map(|row| row.entries).max().unwrap_or(0);
+        let chosen: Vec<&Row> = shown.iter().filter(of_setting).filter(|row| row.entries == largest).copied().collect();
         let used: Vec<_> = SUMMARY
             .iter()
             .filter(|(metric, phase, ..)| chosen.iter().any(|row| row.metric == *metric && row.phase == *phase))

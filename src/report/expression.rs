@@ -2,7 +2,7 @@
 //!
 //! - Numbers `1`, `2.5`, `1e6`, `2_000_000`; `+ - * /`; parentheses; `min(a, b)`, `max(a, b)`.
 //! - A selector `metric{column="value", …}` is the median over rounds of the rows that carry all of it. Without `entries` it means the largest
-//!   size; without `allocator`, the system's where several were run. A selector that leaves more than one row per round is refused.
+//!   size of these rows; without `allocator`, the system's where several were run. A selector that leaves more than one row per round is refused.
 //! - `slope(selector)`, `intercept(selector)`: the least-squares line over all sizes. `at(selector, N)`: the value at N entries, measured where
 //!   that size was run, on that line where it was not.
 //! - `latency(P, {…})`: the P-th percentile of gets, nanoseconds.
@@ -102,6 +102,14 @@ struct Selector {
     filter: Filter,
 }
 
+/// Which sizes a selector means.
+#[derive(Clone, Copy)]
+enum Size {
+    Any,
+    /// The largest of the rows that match: grids may have sizes of their own.
+    Largest,
+}
+
 enum What {
     Metric(String),
     Slope(String),
@@ -114,7 +122,7 @@ impl Selector {
     fn samples(&self, rows: &Rows) -> Result<Vec<f64>> {
         if let What::Percentile(percentile) = self.what {
             let chosen = rows.latency.iter().filter(|row| row.percentile == Some(percentile));
-            let picked = self.pick(chosen, self.size(rows))?;
+            let picked = self.pick(chosen, self.size())?;
             return per_round(picked.into_iter().map(|row| (row.round, row.nanoseconds as f64)), &self.text);
         }
         let (What::Metric(name) | What::Slope(name) | What::Intercept(name) | What::At(name, _)) = &self.what else {
@@ -122,10 +130,10 @@ impl Selector {
         };
         let chosen = rows.good.iter().filter(|row| row.metric == *name);
         if let What::Metric(_) = self.what {
-            let picked = self.pick(chosen, self.size(rows))?;
+            let picked = self.pick(chosen, self.size())?;
             return per_round(picked.into_iter().map(|row| (row.round, row.value)), &self.text);
         }
-        let picked = self.pick(chosen, None)?;
+        let picked = self.pick(chosen, Size::Any)?;
         let mut rounds: BTreeMap<u32, BTreeMap<u64, f64>> = BTreeMap::new();
         for row in picked {
             if rounds.entry(row.round).or_default().insert(row.entries, row.value).is_some() {
@@ -149,15 +157,17 @@ impl Selector {
     }
 
     /// The size that a plain selector means: the one that it names, or the largest.
-    fn size(&self, rows: &Rows) -> Option<u64> {
-        (!self.filter.contains_key("entries")).then(|| rows.largest())
+    fn size(&self) -> Size {
+        if self.filter.contains_key("entries") { Size::Any } else { Size::Largest }
     }
 
-    /// The rows that match, at one size where one is given, and of one allocator.
-    fn pick<'r, R: Columns>(&self, rows: impl Iterator<Item = &'r R>, size: Option<u64>) -> Result<Vec<&'r R>> {
-        let size = size.map(|size| size.to_string());
-        let sized = |row: &&R| size.as_ref().is_none_or(|size| row.column("entries").as_ref() == Some(size));
-        let mut picked: Vec<&R> = rows.filter(|row| matches(*row, &self.filter)).filter(sized).collect();
+    /// The rows that match, of one allocator.
+    fn pick<'r, R: Columns>(&self, rows: impl Iterator<Item = &'r R>, size: Size) -> Result<Vec<&'r R>> {
+        let mut picked: Vec<&R> = rows.filter(|row| matches(*row, &self.filter)).collect();
+        let entries = |row: &R| row.column("entries").and_then(|entries| entries.parse::<u64>().ok());
+        if let (Size::Largest, Some(largest)) = (size, picked.iter().filter_map(|row| entries(row)).max()) {
+            picked.retain(|row| entries(row) == Some(largest));
+        }
         let system = |row: &&R| row.column("allocator").as_deref() == Some("system");
         if !self.filter.contains_key("allocator") && picked.iter().any(system) {
             picked.retain(system);

@@ -32,11 +32,6 @@ impl Rows {
         })
     }
 
-    /// The largest number of entries among well-ended cells.
-    pub fn largest(&self) -> u64 {
-        self.good.iter().map(|row| row.entries).max().unwrap_or(0)
-    }
-
     /// Stores in the order of their first row's appearance in `order`, then the others; twins behind their store.
     pub fn stores(&self, order: &[&str]) -> Vec<String> {
         let mut names: Vec<&str> = self.good.iter().map(|row| row.store.as_str()).collect();

@@ -48,20 +48,10 @@ impl Zipf {
 /// By the approximation of Che, Tung and Wang (2002): an entry is resident while its last request is less than one characteristic time ago, the
 /// time in which `capacity` distinct entries are asked for. Its error is below a percent of the hit ratio for caches of more than some tens of entries.
 ///
-/// # Errors
-/// No exponent from 0 to 2 reaches the target.
-pub fn skew_for(n: u64, capacity: u64, target: f64) -> Result<f64, SourceError> {
-    let unreachable = || {
-        SourceError::new(format!(
-            "no skew from 0 to 2 lets an LRU of {capacity} of {n} entries answer {target} of the requests; \
-             ask for another hit ratio, or for more entries"
-        ))
-    };
-    if lru_hit_ratio(n, capacity, 2.0) < target {
-        return Err(unreachable());
-    }
+/// 2, the steepest law that is drawn, where none reaches the target.
+pub fn skew_for(n: u64, capacity: u64, target: f64) -> f64 {
     let skew = bisect(0.0, 2.0, |skew| lru_hit_ratio(n, capacity, skew) < target);
-    Ok((skew * 1e3).ceil() / 1e3)
+    (skew * 1e3).ceil() / 1e3
 }
 
 /// Hit ratio of an LRU under Zipf's law; see [`skew_for`].

@@ -28,6 +28,7 @@ use crate::store::hybrid::clock::Manual;
 use crate::store::swapped::Swapped;
 use crate::store::{Config, Reader, Store};
 use crate::workload::keys::{self, KeySet};
+use crate::workload::popularity::lru_hit_ratio;
 use crate::workload::requests::Requests;
 use log::Log;
 
@@ -176,6 +177,10 @@ impl Service<'_> {
         }
         let simulated = f64::from(self.day.hours) * 3600.0;
         emitter.row(Phase::Read, "time_compression", simulated * 1e9 / wall_ns as f64);
+        emitter.row(Phase::Read, "skew", self.spec.zipf);
+        if let Some(capacity) = self.spec.resident_items {
+            emitter.row(Phase::Read, "predicted_hit_ratio", lru_hit_ratio(self.keys.len(), capacity, self.spec.zipf));
+        }
         self.log.emit(emitter);
         Tier::of(store).emit(Phase::Read, emitter);
         self.answers.emit(emitter);

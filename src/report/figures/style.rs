@@ -67,6 +67,29 @@ const KNOWN: [(&str, Look); 5] = [
     ("null", Look { colour: AXIS, marker: Marker::Cross, dash: Dash::Short, twin: false }),
 ];
 
+const PINK: usize = 4;
+const SKY: usize = 5;
+const OLIVE: usize = 6;
+const BLACK: usize = 7;
+
+/// Those that are compared with `hybrid` or among themselves in one figure; no figure has two of one look.
+const VARIANTS: [(&str, Look); 14] = [
+    ("hybrid-no-preload", Look::new(PINK, Marker::Circle, Dash::Long)),
+    ("hybrid-direct", Look::new(BLACK, Marker::Square, Dash::DashDot)),
+    ("hybrid-mmap", Look::new(SKY, Marker::Triangle, Dash::Long)),
+    ("hybrid-metadata", Look::new(OLIVE, Marker::Circle, Dash::Long)),
+    ("hybrid-mmap-metadata", Look::new(SKY, Marker::Down, Dash::Long)),
+    ("hybrid-exact", Look::new(BLACK, Marker::Circle, Dash::Long)),
+    ("hybrid-sharded", Look::new(SKY, Marker::Square, Dash::DashDot)),
+    ("hybrid-system-clock", Look::new(BLACK, Marker::Circle, Dash::Long)),
+    ("hybrid-counter-clock", Look::new(SKY, Marker::Square, Dash::DashDot)),
+    ("hybrid-coarse-clock", Look::new(OLIVE, Marker::Triangle, Dash::Short)),
+    ("5-bytes", Look::new(PINK, Marker::Circle, Dash::Solid)),
+    ("6-bytes", Look::new(SKY, Marker::Square, Dash::Solid)),
+    ("7-bytes", Look::new(OLIVE, Marker::Triangle, Dash::Solid)),
+    ("8-bytes", Look::new(BLACK, Marker::Down, Dash::Solid)),
+];
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marker {
     Circle,
@@ -122,7 +145,7 @@ impl Look {
     pub fn of(store: &str) -> Self {
         match store.strip_suffix(TWIN) {
             Some(original) => Self { dash: Dash::Dotted, twin: true, ..Self::of(original) },
-            None => match KNOWN.iter().find(|(name, _)| *name == store) {
+            None => match KNOWN.iter().chain(&VARIANTS).find(|(name, _)| *name == store) {
                 Some((_, look)) => *look,
                 None => Self::of_step(store).unwrap_or_else(|| Self::from_hash(store)),
             },
