@@ -24,6 +24,8 @@ pub struct Row {
     pub about: &'static str,
     /// Whether the store takes live updates ([`Store::TAKES_UPDATES`]).
     pub takes_updates: bool,
+    /// Whether the store has a tier in memory above one on disk ([`Store::HAS_TIER`]).
+    pub has_tier: bool,
 }
 
 impl Row {
@@ -62,6 +64,7 @@ macro_rules! rows {
             tags: &[$($tag),*],
             about: $about,
             takes_updates: <$store as Store>::TAKES_UPDATES,
+            has_tier: <$store as Store>::HAS_TIER,
         }),*];
 
         /// Runs the visitor with the type of the store of this name; `None` when there is no such store.

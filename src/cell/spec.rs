@@ -161,6 +161,11 @@ impl Kind {
         matches!(self, Self::Time | Self::Serving | Self::HitRatio)
     }
 
+    /// Whether the cell is about what a resident tier holds, so that other stores have no place in it.
+    pub fn needs_tier(self) -> bool {
+        matches!(self, Self::Miss | Self::HitRatio)
+    }
+
     /// Whether a store's twin runs beside it: wherever noise could be taken for a difference.
     pub fn has_twin(self) -> bool {
         matches!(self, Self::Memory | Self::Refresh | Self::Time)

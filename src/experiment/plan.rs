@@ -163,7 +163,8 @@ impl Request<'_> {
             _ => &self.experiment.stores,
         };
         let mut stores = Vec::new();
-        for row in registry::select(patterns)? {
+        let suits = |row: &&registry::Row| row.has_tier || !grid.kind.needs_tier();
+        for row in registry::select(patterns)?.into_iter().filter(suits) {
             stores.push((row.name, false));
             if grid.kind.has_twin() && self.experiment.twin.as_deref() == Some(row.name) {
                 stores.push((row.name, true));

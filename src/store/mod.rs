@@ -96,6 +96,9 @@ pub trait Store: Sized + Send + Sync + 'static {
     /// Whether [`Store::updates`] returns something; known before a store exists so that plans can be checked.
     const TAKES_UPDATES: bool = false;
 
+    /// Whether the store keeps its contents on disk and copies of some in memory, and so has [`Store::statistics`] of hits and misses.
+    const HAS_TIER: bool = false;
+
     /// Builds the store. Of two items with one key the last wins.
     ///
     /// # Errors

@@ -61,6 +61,7 @@ impl<S: Store> Store for Swapped<S> {
     type Reader<'a> = SwappedReader<'a, S>;
 
     const TAKES_UPDATES: bool = S::TAKES_UPDATES;
+    const HAS_TIER: bool = S::HAS_TIER;
 
     fn load(items: &mut dyn Items, config: &Config) -> Result<Self, StoreError> {
         S::load(items, config).map(Self::new)

@@ -3,3 +3,4 @@
 mod bad_actors;
 mod common;
 mod experiments;
+mod hybrid;

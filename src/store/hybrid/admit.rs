@@ -25,10 +25,10 @@ impl Hybrid {
     /// Takes a copy of the entry, unless it changed meanwhile or there is no room for it. Called without any lock.
     pub(super) fn admit(&self, new: Candidate<'_>) -> Result<(), StoreError> {
         let shard = new.hashed.shard;
-        let block = Block::new(new.key, new.value)?;
-        if !self.tier.list(shard).lock().has_room_for(block.size() as u64) {
+        if !self.tier.has_room_for(shard, Block::size_of(new.key, new.value)) {
             return Ok(());
         }
+        let block = Block::new(new.key, new.value)?;
         if self.settle(&mut self.shards[usize::from(shard)].state.write(), block, &new) {
             self.evict_excess(shard);
         }

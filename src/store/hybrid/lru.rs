@@ -140,11 +140,6 @@ impl Lru {
         Some(member)
     }
 
-    /// Whether a member of this size could stay at all.
-    pub fn has_room_for(&self, bytes: u64) -> bool {
-        self.limits.items > 0 && bytes <= self.limits.bytes
-    }
-
     /// The members, the least recently used first.
     pub fn iter(&self) -> impl Iterator<Item = Member> {
         std::iter::successors(self.member(self.oldest), |member| {

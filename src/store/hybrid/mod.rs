@@ -74,6 +74,7 @@ impl Store for Hybrid {
     type Reader<'a> = HybridReader<'a>;
 
     const TAKES_UPDATES: bool = true;
+    const HAS_TIER: bool = true;
 
     fn load(items: &mut dyn Items, config: &Config) -> Result<Self, StoreError> {
         Self::build(items, config, None)

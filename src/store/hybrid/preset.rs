@@ -82,6 +82,7 @@ impl<P: Preset> Store for With<P> {
     type Reader<'a> = HybridReader<'a>;
 
     const TAKES_UPDATES: bool = Hybrid::TAKES_UPDATES;
+    const HAS_TIER: bool = Hybrid::HAS_TIER;
 
     fn load(items: &mut dyn Items, config: &Config) -> Result<Self, StoreError> {
         Hybrid::load(items, &Self::config(config)).map(Self::of)

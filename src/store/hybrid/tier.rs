@@ -16,6 +16,8 @@ use crate::store::StoreError;
 pub(super) struct Tier {
     /// One, or one per shard.
     lists: Box<[Mutex<Lru>]>,
+    /// Those of each list, which never change, to be seen without its lock.
+    limits: Box<[Limits]>,
     scope: Scope,
     interval_ms: u64,
     pub clock: Arc<dyn Clock>,
@@ -46,8 +48,10 @@ impl Tier {
             items: options.resident_items / lists + usize::from(list < options.resident_items % lists),
             bytes: bytes / lists as u64,
         };
+        let limits: Box<[Limits]> = (0..lists).map(part).collect();
         Ok(Self {
-            lists: (0..lists).map(|list| Mutex::new(Lru::new(part(list)))).collect(),
+            lists: limits.iter().map(|limits| Mutex::new(Lru::new(*limits))).collect(),
+            limits,
             scope: options.scope,
             interval_ms: options.touch_interval.as_millis() as u64,
             clock,
@@ -57,6 +61,12 @@ impl Tier {
     /// The list that a shard's entries stand in.
     pub fn list(&self, shard: u8) -> &Mutex<Lru> {
         &self.lists[usize::from(shard) % self.lists.len()]
+    }
+
+    /// Whether an entry of this size could stay in the list of this shard at all.
+    pub fn has_room_for(&self, shard: u8, bytes: u64) -> bool {
+        let limits = self.limits[usize::from(shard) % self.limits.len()];
+        limits.items > 0 && bytes <= limits.bytes
     }
 
     /// Notes a use. Called under the shard's read lock; takes no other lock unless the entry is to move.
@@ -88,7 +98,9 @@ impl Tier {
 
     /// Bytes of the lists themselves.
     pub fn allocation_size(&self) -> usize {
-        size_of_val(&*self.lists) + self.lists.iter().map(|list| list.lock().allocation_size()).sum::<usize>()
+        size_of_val(&*self.lists)
+            + size_of_val(&*self.limits)
+            + self.lists.iter().map(|list| list.lock().allocation_size()).sum::<usize>()
     }
 
     /// The members of all lists, each list with the least recently used first.

@@ -61,7 +61,7 @@ impl Hybrid {
             return Some(block);
         };
         let mut list = self.tier.list(hashed.shard).lock();
-        if !list.has_room_for(block.size() as u64) {
+        if !self.tier.has_room_for(hashed.shard, block.size() as u64) {
             state.set(home, hashed, block.key(), on_disk(offset));
             let slot = state.slots.empty(resident)?;
             list.remove(slot.handle);

@@ -37,6 +37,12 @@ impl Record {
         Ok(Self { block: filled(layout, parts) })
     }
 
+    /// Bytes of the block that [`Record::new`] would make.
+    pub fn size_of(key: &[u8], value: &[u8]) -> u64 {
+        let lengths = Varint::new(key.len()).bytes().len() + Varint::new(value.len()).bytes().len();
+        (lengths as u64).saturating_add(key.len() as u64).saturating_add(value.len() as u64)
+    }
+
     #[inline]
     pub fn key(&self) -> &[u8] {
         self.read_string(0).0
