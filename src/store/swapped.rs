@@ -11,6 +11,7 @@ use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
 use crate::items::Items;
+use crate::store::hybrid::Statistics;
 use crate::store::{Config, Footprint, Reader, Store, StoreError, Update};
 
 /// See the module's documentation. A [`Store`] itself, so that whatever drives stores drives it too.
@@ -90,6 +91,10 @@ impl<S: Store> Store for Swapped<S> {
 
     fn updates(&self) -> Option<&dyn Update> {
         S::TAKES_UPDATES.then_some(self)
+    }
+
+    fn counted(&self) -> Option<Statistics> {
+        self.current.load().counted()
     }
 }
 

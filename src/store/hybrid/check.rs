@@ -50,6 +50,7 @@ impl Hybrid {
             disk_bytes: self.shards.iter().map(|shard| shard.log.end()).sum(),
             garbage_bytes: self.shards.iter().map(|shard| shard.garbage.load(Relaxed)).sum(),
             miss_latency: self.counts.misses.buckets(),
+            miss_latency_sum_ns: self.counts.misses.sum_ns(),
         }
     }
 

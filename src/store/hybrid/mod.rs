@@ -104,6 +104,10 @@ impl Store for Hybrid {
     fn updates(&self) -> Option<&dyn Update> {
         Some(self)
     }
+
+    fn counted(&self) -> Option<Statistics> {
+        Some(self.statistics())
+    }
 }
 
 impl Hybrid {
