@@ -93,9 +93,9 @@ impl<S: Store> Service<S> {
     }
 }
 
-/// A load that panics is a load that failed: it must not end the thread that will try again.
-fn guarded<T>(load: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(load)).unwrap_or_else(|_| Err(anyhow!("the load panicked")))
+/// A store that panics failed in this one thing: neither the thread that refreshes nor a connection may end with it.
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(anyhow!("the store panicked")))
 }
 
 /// Tells the person at the terminal, who may have closed it.

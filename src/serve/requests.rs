@@ -6,7 +6,7 @@ use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use percent_encoding::percent_decode_str;
 
-use super::{Service, metrics, tell};
+use super::{Service, guarded, metrics, tell};
 use crate::store::{Reader, Store};
 
 pub type Answer = Response<Full<Bytes>>;
@@ -44,12 +44,13 @@ fn translate<S: Store>(service: &Service<S>, query: &str) -> Answer {
         Ok(key) => key,
         Err(complaint) => return plain(StatusCode::BAD_REQUEST, complaint),
     };
-    match service.store.reader().get(&key, Bytes::copy_from_slice) {
+    let get = || Ok(service.store.reader().get(&key, Bytes::copy_from_slice)?);
+    match guarded(get) {
         Ok(Some(value)) => of(StatusCode::OK, TEXT, value),
         Ok(None) => plain(StatusCode::NOT_FOUND, "no such key"),
         Err(error) => {
-            tell(&format!("a get failed: {error}"));
-            plain(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string())
+            tell(&format!("a get failed: {error:#}"));
+            plain(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error:#}"))
         }
     }
 }
