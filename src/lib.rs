@@ -5,6 +5,7 @@
 //! | module | what it does | what it must not know |
 //! |---|---|---|
 //! | [`cli`] | one file per subcommand | how anything is measured |
+//! | [`serve`] | a small HTTP service over one store: answers, refreshes, metrics | which store it serves |
 //! | [`report`] | rows and plan to verdicts, figures, Markdown and HTML | how to measure; it starts nothing |
 //! | [`runner`] | the parent: rounds, child processes, deadlines, memory caps, resume | any concrete store |
 //! | [`experiment`] | `experiments/*.toml` to a typed plan and a list of cells | how cells are run |
@@ -26,6 +27,7 @@ pub mod record;
 pub mod registry;
 pub mod report;
 pub mod runner;
+pub mod serve;
 pub mod stats;
 pub mod store;
 pub mod workload;

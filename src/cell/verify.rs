@@ -32,6 +32,11 @@ pub struct Answers {
 impl Answers {
     pub fn emit(&self, emitter: &mut Emitter) {
         emitter.row(Phase::Cell, "verified_gets", self.compared as f64);
+        self.emit_faults(emitter);
+    }
+
+    /// The faults alone, where other answers of the cell are counted as verified.
+    pub fn emit_faults(&self, emitter: &mut Emitter) {
         if self.wrong + self.phantoms > 0 {
             let first = self.first.as_deref().unwrap_or_default();
             let reason = format!(

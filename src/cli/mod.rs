@@ -6,6 +6,7 @@ mod experiment;
 mod list;
 mod progress;
 mod report;
+mod serve;
 
 use std::process::ExitCode;
 
@@ -27,6 +28,8 @@ enum Command {
     List(list::Arguments),
     /// Render a run's report again, from its rows alone
     Report(report::Arguments),
+    /// Serve a store over HTTP: translations by key, refreshes, metrics
+    Serve(serve::Arguments),
     /// Say what on this machine would spoil a measurement, and what to do about it
     Doctor(doctor::Arguments),
     /// Print a completion script for a shell
@@ -56,6 +59,7 @@ pub fn main() -> ExitCode {
         Command::Experiment(arguments) => experiment::run(&arguments),
         Command::List(arguments) => list::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Cell => cell::run(),
         Command::Completions { shell } => {

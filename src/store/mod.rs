@@ -136,6 +136,11 @@ pub trait Store: Sized + Send + Sync + 'static {
     fn updates(&self) -> Option<&dyn Update> {
         None
     }
+
+    /// What the store counted while it served, for the one design that counts.
+    fn counted(&self) -> Option<hybrid::Statistics> {
+        None
+    }
 }
 
 /// Live updates beside the readers. A reader that started before may see the old or the new value, never a mix.

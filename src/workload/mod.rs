@@ -17,7 +17,7 @@ pub use source::survey::{Survey, survey};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataSpec {
-    /// `synthetic`, `json:PATH`, `csv:PATH`, `mo:DIR`.
+    /// `synthetic`, `json:PATH`, `json:URL`, `csv:PATH`, `mo:DIR`.
     pub source: String,
     pub key_column: Option<String>,
     pub value_column: Option<String>,

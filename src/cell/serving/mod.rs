@@ -18,7 +18,7 @@ use super::heap::Snapshot;
 use super::memory::{config, source, warm_up};
 use super::spec::{Day, Spec};
 use super::tier::Tier;
-use super::verify::Answers;
+use super::verify::{self, Answers};
 use crate::measure::clock::Clock;
 use crate::measure::memory;
 use crate::record::Phase;
@@ -40,7 +40,7 @@ pub struct Serving<'a> {
 impl Visitor for Serving<'_> {
     type Output = Result<()>;
 
-    fn visit<S: Store>(self, _row: &'static Row) -> Result<()> {
+    fn visit<S: Store>(self, row: &'static Row) -> Result<()> {
         let Serving { spec, emitter } = self;
         let day = spec.day.context("serving: the experiment's grid gives no `day`")?;
         warm_up::<Swapped<S>>(spec)?;
@@ -58,6 +58,7 @@ impl Visitor for Serving<'_> {
         let store: Swapped<S> = S::load(&mut *source(spec)?, &config).map(Swapped::new).context("load")?;
         let load_ns = timer.nanos(start, timer.raw());
         let mut service = Service {
+            row,
             keys: &keys,
             requests,
             clock,
@@ -74,15 +75,22 @@ impl Visitor for Serving<'_> {
         let start = service.timer.raw();
         service.live(&store)?;
         let wall_ns = service.timer.nanos(start, service.timer.raw());
+        // The day asks for hot keys; a store must be right about the others too.
+        let sampled = verify::sample(&store, row, &keys, VERIFIED, spec.seed)?;
         service.emit(&store, load_ns, wall_ns, emitter);
+        sampled.emit(emitter);
         Ok(())
     }
 }
+
+/// Answers of keys drawn alike from all that are compared with the source after the day.
+const VERIFIED: u64 = 20_000;
 
 /// Sampled memory and requests go on in slices of a simulated second.
 const SECONDS: u64 = 60;
 
 struct Service<'a> {
+    row: &'static Row,
     keys: &'a KeySet,
     requests: Requests<'a>,
     clock: Arc<Manual>,
@@ -155,7 +163,9 @@ impl Service<'_> {
         for _ in 0..due {
             let number = self.requests.next_number();
             let answer = reader.get(self.keys.key(number), keys::checksum)?;
-            self.answers.note(self.keys, number, answer);
+            if self.row.answers() {
+                self.answers.note(self.keys, number, answer);
+            }
             self.log.asked(number);
         }
         self.clock.advance(Duration::from_secs(1));
@@ -183,6 +193,6 @@ impl Service<'_> {
         }
         self.log.emit(emitter);
         Tier::of(store).emit(Phase::Read, emitter);
-        self.answers.emit(emitter);
+        self.answers.emit_faults(emitter);
     }
 }

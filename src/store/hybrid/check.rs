@@ -51,6 +51,7 @@ impl Hybrid {
             shard_limit: self.shards.iter().map(|shard| shard.log.limit()).max().unwrap_or_default(),
             garbage_bytes: self.shards.iter().map(|shard| shard.garbage.load(Relaxed)).sum(),
             miss_latency: self.counts.misses.buckets(),
+            miss_latency_sum_ns: self.counts.misses.sum_ns(),
         }
     }
 

@@ -14,6 +14,26 @@
 //!
 //! A put appends; the space of what it replaced is garbage until the next refresh. A shard whose file reaches 128 MiB
 //! refuses further puts.
+//!
+//! ```
+//! use larder::items::Slice;
+//! use larder::store::hybrid::{Hybrid, Options};
+//! use larder::store::{Config, Reader, Store, StoreError};
+//!
+//! fn main() -> Result<(), StoreError> {
+//!     let config = Config { hybrid: Options { resident_items: 1, ..Options::default() }, ..Config::default() };
+//!     let store = Hybrid::load(&mut Slice::new(&[("color-de", "Farbe"), ("color-fr", "couleur")]), &config)?;
+//!     let mut reader = store.reader();
+//!     assert_eq!(reader.get(b"color-fr", |value| value.len())?, Some(7)); // read from disk, and resident from now on
+//!     assert_eq!(reader.get(b"color-fr", |value| value == b"couleur")?, Some(true)); // from memory
+//!     assert_eq!(reader.get(b"color-it", |_| ())?, None);
+//!     let statistics = store.statistics();
+//!     assert_eq!((statistics.hits, statistics.misses, statistics.negatives), (1, 1, 1));
+//!     Ok(())
+//! }
+//! ```
+//!
+//! `examples/embed_hybrid.rs` shows a service: readers on many threads, refreshes beside them.
 
 mod admit;
 mod check;

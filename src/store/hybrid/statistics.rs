@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::keys::SHARDS;
+use crate::measure::prometheus::Exposition;
 
 /// Counters of one shard; they only rise.
 #[derive(Debug, Default)]
@@ -84,6 +85,48 @@ pub struct Statistics {
     pub garbage_bytes: u64,
     /// Misses by how long they took.
     pub miss_latency: Vec<Bucket>,
+    /// How long all misses together took.
+    pub miss_latency_sum_ns: u64,
+}
+
+impl Statistics {
+    /// All of it as Prometheus metrics named `larder_hybrid_...`.
+    pub fn expose(&self, into: &mut Exposition) {
+        for (name, value, help) in self.counters() {
+            into.counter(&format!("larder_hybrid_{name}_total"), help, value);
+        }
+        for (name, value, help) in self.gauges() {
+            into.gauge(&format!("larder_hybrid_{name}"), help, value);
+        }
+        let shards = self.disk_items.iter().copied().enumerate();
+        into.gauges("larder_hybrid_disk_items", "Entries of the shard, now.", "shard", shards);
+        let buckets = self.miss_latency.iter().map(|bucket| (bucket.at_most_ns, bucket.count));
+        let help = "How long gets took that found their key on disk.";
+        into.durations("larder_hybrid_miss_latency_seconds", help, buckets, self.miss_latency_sum_ns);
+    }
+
+    fn counters(&self) -> [(&'static str, u64, &'static str); 8] {
+        [
+            ("hits", self.hits, "Gets that a resident copy answered."),
+            ("misses", self.misses, "Gets that found their key on disk."),
+            ("negatives", self.negatives, "Gets of keys that the store does not hold."),
+            ("collisions", self.collisions, "Gets and updates that met another key of the same hash."),
+            ("errors", self.errors, "Gets and updates that failed: a disk's error, a damaged record."),
+            ("reads", self.reads, "Records read from disk, for gets, updates and preloads."),
+            ("read_bytes", self.bytes_read, "Bytes read from disk, with what was read beyond the record."),
+            ("evictions", self.evictions, "Copies that left the resident tier to make room."),
+        ]
+    }
+
+    fn gauges(&self) -> [(&'static str, u64, &'static str); 5] {
+        [
+            ("resident_items", self.resident_items, "Entries with a copy in memory, now."),
+            ("resident_bytes", self.resident_bytes, "Bytes of the blocks of these copies, now."),
+            ("fallback_items", self.fallback_items, "Keys kept aside because another has their hash, now."),
+            ("disk_bytes", self.disk_bytes, "Bytes of all files, now."),
+            ("garbage_bytes", self.garbage_bytes, "Bytes of records that no key points to any more, now."),
+        ]
+    }
 }
 
 /// Misses that took at most so long, and longer than the bucket before.
@@ -95,7 +138,10 @@ pub struct Bucket {
 
 /// Four buckets to each doubling, from 64 ns to a quarter of an hour: a bound is at most 25% above what it stands for.
 #[derive(Debug)]
-pub(super) struct Histogram([AtomicU64; BUCKETS]);
+pub(super) struct Histogram {
+    buckets: [AtomicU64; BUCKETS],
+    sum_ns: AtomicU64,
+}
 
 const BUCKETS: usize = 4 * 32;
 
@@ -104,17 +150,22 @@ const FINEST_NS: u64 = 64;
 
 impl Histogram {
     fn new() -> Self {
-        Self([const { AtomicU64::new(0) }; BUCKETS])
+        Self { buckets: [const { AtomicU64::new(0) }; BUCKETS], sum_ns: AtomicU64::new(0) }
     }
 
     pub fn record(&self, ns: u64) {
-        count(&self.0[bucket(ns)]);
+        count(&self.buckets[bucket(ns)]);
+        self.sum_ns.fetch_add(ns, Relaxed);
+    }
+
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns.load(Relaxed)
     }
 
     pub fn buckets(&self) -> Vec<Bucket> {
         let bucket =
             |(place, count): (usize, &AtomicU64)| Bucket { at_most_ns: at_most_ns(place), count: count.load(Relaxed) };
-        self.0.iter().enumerate().map(bucket).collect()
+        self.buckets.iter().enumerate().map(bucket).collect()
     }
 }
 

@@ -31,9 +31,14 @@ impl Origin {
             Compression::Gzip => (" after decompression", "zcat"),
             Compression::Zstd => (" after decompression", "zstdcat"),
         };
+        let fetched = match name.split_once("://") {
+            Some(("s3", _)) => format!("aws s3 cp '{name}' - | {show}"),
+            Some(_) => format!("curl -sL '{name}' | {show}"),
+            None => format!("{show} '{name}'"),
+        };
         let from = byte.saturating_sub(40) + 1;
         SourceError::new(format!(
-            "{name}: line {line}, byte {byte}{unpacked}: {complaint} (look there: {show} '{name}' | tail -c +{from} | head -c 80)"
+            "{name}: line {line}, byte {byte}{unpacked}: {complaint} (look there: {fetched} | tail -c +{from} | head -c 80)"
         ))
     }
 
@@ -85,17 +90,21 @@ impl Compression {
     }
 }
 
-/// Counts what was taken from the file.
+/// Counts what was taken from the file, and remembers whether it could not be read on: that is no fault of the packing.
 struct Counted<R> {
     reader: R,
     taken: u64,
+    failed: bool,
 }
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.reader.read(into)?;
-        self.taken += read as u64;
-        Ok(read)
+        let read = self.reader.read(into);
+        match &read {
+            Ok(bytes) => self.taken += *bytes as u64,
+            Err(cause) => self.failed = cause.kind() != io::ErrorKind::Interrupted,
+        }
+        read
     }
 }
 
@@ -143,13 +152,17 @@ impl<R: Read> Document<R> {
         &self.origin
     }
 
+    fn counted(&self) -> &Counted<io::Chain<Cursor<Vec<u8>>, R>> {
+        match &self.decoder {
+            Decoder::Plain(packed) => packed.get_ref(),
+            Decoder::Gzip(decoder) => decoder.get_ref().get_ref(),
+            Decoder::Zstd(decoder) => decoder.get_ref().get_ref(),
+        }
+    }
+
     /// Bytes taken from the file; up to one chunk of them are not yet decompressed.
     fn taken(&self) -> u64 {
-        match &self.decoder {
-            Decoder::Plain(packed) => packed.get_ref().taken,
-            Decoder::Gzip(decoder) => decoder.get_ref().get_ref().taken,
-            Decoder::Zstd(decoder) => decoder.get_ref().get_ref().taken,
-        }
+        self.counted().taken
     }
 
     fn refuse_bombs(&self) -> io::Result<()> {
@@ -190,6 +203,7 @@ impl<R: Read> Read for Document<R> {
         match read {
             Ok(bytes) => self.inflated += bytes as u64,
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => return Err(cause),
+            Err(cause) if self.counted().failed => return Err(cause),
             Err(cause) => return Err(self.broke_off(&cause)),
         }
         self.refuse_bombs()?;
@@ -201,7 +215,7 @@ fn unpack<R: Read>(mut reader: R) -> io::Result<(Compression, Decoder<R>)> {
     let mut head = Vec::new();
     reader.by_ref().take(6).read_to_end(&mut head)?;
     let compression = Compression::of(&head)?;
-    let whole = Counted { reader: Cursor::new(head).chain(reader), taken: 0 };
+    let whole = Counted { reader: Cursor::new(head).chain(reader), taken: 0, failed: false };
     let mut packed = BufReader::with_capacity(CHUNK, whole);
     if packed.fill_buf()?.is_empty() {
         return Err(io::Error::other("the file is empty"));

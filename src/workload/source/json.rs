@@ -14,6 +14,7 @@ use std::io::Read;
 use std::mem::take;
 use std::path::Path;
 
+use super::blob::{Address, Blob, Patience};
 use super::document::Document;
 use super::text::{Place, Text};
 use crate::items::{Item, Items, SourceError};
@@ -48,6 +49,16 @@ impl Json {
     /// A file that cannot be read or does not begin with a JSON object.
     pub fn open(path: &Path) -> Result<Self, SourceError> {
         Self::new(Document::open(path)?)
+    }
+}
+
+impl Json<Blob> {
+    /// The items of the document behind a URL, read while it is fetched.
+    ///
+    /// # Errors
+    /// A blob that can't be fetched or does not begin with a JSON object.
+    pub fn fetch(address: &Address, patience: &Patience) -> Result<Self, SourceError> {
+        Self::new(Document::new(Blob::open(address, patience)?, address.shown())?)
     }
 }
 

@@ -6,6 +6,7 @@ use super::DataSpec;
 use super::synthetic::Synthetic;
 use crate::items::{Item, Items, SourceError};
 
+pub mod blob;
 mod catalogue;
 pub mod csv;
 pub mod document;
@@ -21,7 +22,7 @@ const SOURCES: [(&str, &str); 4] = [
     ("synthetic", "made from the seed: translation-like keys and texts, as many as the experiment wants"),
     (
         "json:PATH",
-        "one object of key to string, or JSON lines with key, value and perhaps lang; plain, .gz or .zst; json:- reads stdin",
+        "one object of key to string, or JSON lines with key, value and perhaps lang; plain, .gz or .zst; json:- reads stdin, and PATH may be a URL (file, http, https, s3)",
     ),
     ("csv:PATH", "two columns of a table with a header (--key-column, --value-column); plain, .gz or .zst"),
     ("mo:DIR", "every gettext catalogue (.mo) under a folder, as domain/msgid-language"),
@@ -37,6 +38,8 @@ pub fn sources() -> &'static [(&'static str, &'static str)] {
 pub enum Source {
     Synthetic,
     Json(PathBuf),
+    /// JSON by URL.
+    Blob(blob::Address),
     Csv {
         path: PathBuf,
         key_column: String,
@@ -57,7 +60,10 @@ impl Source {
         let source = match (kind, path) {
             ("synthetic", None) => Self::Synthetic,
             ("synthetic", Some(_)) => return Err(SourceError::new("data: synthetic takes no path; write `synthetic`")),
-            ("json", Some(path)) if !path.is_empty() => Self::Json(path.into()),
+            ("json", Some(path)) if !path.is_empty() => match blob::Address::parse(path) {
+                Some(address) => Self::Blob(address?),
+                None => Self::Json(path.into()),
+            },
             ("csv", Some(path)) if !path.is_empty() => {
                 let column = |named: &Option<String>, usual: &str| named.clone().unwrap_or_else(|| usual.to_owned());
                 return Ok(Self::Csv {
@@ -78,11 +84,13 @@ impl Source {
         Ok(source)
     }
 
+    /// Asks no server: whether a blob is there is known when it is opened.
+    ///
     /// # Errors
     /// A path that is not there or of the wrong kind.
     pub fn check(&self) -> Result<(), SourceError> {
         match self {
-            Self::Synthetic => Ok(()),
+            Self::Synthetic | Self::Blob(_) => Ok(()),
             Self::Json(path) | Self::Csv { path, .. } => document::check(path),
             Self::Mo(folder) => mo::check(folder),
         }
@@ -98,6 +106,7 @@ impl Source {
                 return Ok(Box::new(Synthetic::new(limit.ok_or_else(unlimited)?, seed)));
             }
             Self::Json(path) => Box::new(json::Json::open(path)?),
+            Self::Blob(address) => Box::new(json::Json::fetch(address, &blob::Patience::default())?),
             Self::Csv { path, key_column, value_column } => Box::new(csv::Csv::open(path, key_column, value_column)?),
             Self::Mo(folder) => Box::new(mo::Mo::open(folder)?),
         };
@@ -107,14 +116,15 @@ impl Source {
         })
     }
 
-    /// The size of the file or files, as they lie on the disk, in bytes; `None` where there are none.
+    /// The size of the file or files, as they lie on the disk or the server, in bytes; `None` where there are none.
     ///
     /// # Errors
-    /// A file that is not there.
+    /// A file or blob that is not there.
     pub fn document_bytes(&self) -> Result<Option<u64>, SourceError> {
         match self {
             Self::Synthetic => Ok(None),
             Self::Json(path) | Self::Csv { path, .. } => size_of(path).map(Some),
+            Self::Blob(address) => blob::Blob::open(address, &blob::Patience::default()).map(|blob| Some(blob.size())),
             Self::Mo(folder) => mo::size(folder).map(Some),
         }
     }
