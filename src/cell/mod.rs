@@ -4,6 +4,7 @@ mod collisions;
 mod emit;
 mod heap;
 mod hit_ratio;
+mod http;
 mod load;
 mod memory;
 mod miss;
@@ -46,6 +47,7 @@ fn measure(spec: &Spec, emitter: &mut Emitter) -> Result<()> {
         Kind::Time => registry::visit(&spec.store, time::Time { spec, emitter }),
         Kind::Miss => registry::visit(&spec.store, miss::Miss { spec, emitter }),
         Kind::Serving => registry::visit(&spec.store, serving::Serving { spec, emitter }),
+        Kind::Http => Some(http::run(spec, emitter)),
         Kind::HitRatio => registry::visit(&spec.store, hit_ratio::HitRatio { spec, emitter }),
         Kind::Collisions | Kind::CollisionsFormula => Some(collisions::run(spec, emitter)),
         Kind::LoadBlob => registry::visit(&spec.store, load::Blob { spec, emitter }),

@@ -36,6 +36,8 @@ pub struct Spec {
     pub resident_items: Option<u64>,
     /// The simulated day of a serving cell.
     pub day: Option<Day>,
+    /// Requests that come in a second, over all connections of an http cell.
+    pub requests_per_second: Option<f64>,
     /// Where a cell leaves files (a dhat profile) and a store keeps its own.
     pub directory: Option<PathBuf>,
 }
@@ -107,6 +109,8 @@ pub enum Kind {
     Miss,
     /// A simulated day of a service with refreshes.
     Serving,
+    /// `larder serve` in a process of its own, asked over loopback; the threads are its clients' connections.
+    Http,
     /// Share of gets that a bounded tier answers, in simulated time.
     HitRatio,
     /// Colliding keys of the store's own hash at so many bytes; the store is [`HASHES`]' name of the width.
@@ -133,6 +137,7 @@ impl Kind {
             Self::Miss => "miss",
             Self::Serving => "serving",
             Self::HitRatio => "hit-ratio",
+            Self::Http => "http",
             Self::Collisions => "collisions",
             Self::CollisionsFormula => "collisions-formula",
             Self::LoadStreaming => "load-streaming",
@@ -148,7 +153,7 @@ impl Kind {
 
     /// Whether the cell reads for a time that the scale sets.
     pub fn reads(self) -> bool {
-        matches!(self, Self::Time | Self::Miss)
+        matches!(self, Self::Time | Self::Miss | Self::Http)
     }
 
     /// Whether the cell is about hashes, with made-up keys and without data or a store.
@@ -158,7 +163,7 @@ impl Kind {
 
     /// Whether the cell draws requests whose skew the user may choose.
     pub fn draws(self) -> bool {
-        matches!(self, Self::Time | Self::Serving | Self::HitRatio)
+        matches!(self, Self::Time | Self::Serving | Self::HitRatio | Self::Http)
     }
 
     /// Whether the cell is about what a resident tier holds, so that other stores have no place in it.

@@ -101,6 +101,14 @@ pub fn sample<S: Store>(store: &S, row: &Row, keys: &KeySet, answers: u64, seed:
 }
 
 impl Answers {
+    /// Takes in what another thread compared.
+    pub fn add(&mut self, other: Self) {
+        self.compared += other.compared;
+        self.wrong += other.wrong;
+        self.phantoms += other.phantoms;
+        self.first = self.first.take().or(other.first);
+    }
+
     /// Notes the answer to the key of this number, as its value's checksum.
     pub fn note(&mut self, keys: &KeySet, number: u64, answer: Option<u64>) {
         self.compared += 1;

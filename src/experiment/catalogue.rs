@@ -122,6 +122,10 @@ fn check_tier(grid: &Grid) -> Result<()> {
     if grid.target_hit_ratio.is_some() && grid.resident_share.is_none() {
         bail!("target_hit_ratio needs resident_share: a skew is found for a tier of some size");
     }
+    let rate = grid.requests_per_second.unwrap_or(0.0);
+    if grid.kind == Kind::Http && !(rate > 0.0 && rate <= 1e6) {
+        bail!("an http grid needs requests_per_second, above 0 and at most a million");
+    }
     let Some(day) = grid.day else {
         anyhow::ensure!(grid.kind != Kind::Serving, "a serving grid needs `day`");
         return Ok(());

@@ -33,6 +33,8 @@ pub fn estimate(spec: &Spec, survey: &Survey) -> Estimate {
         Kind::Time => (1.0, 0.0, 3.0),
         Kind::Refresh => (2.1, 0.0, 3.0),
         Kind::Miss | Kind::HitRatio => (1.0, 0.0, 4.0),
+        // The service's memory is another process's, but the machine's all the same.
+        Kind::Http => (2.1, 0.0, 4.0),
         // As many loads as the day has refreshes, and its gets at about a sixth of a load's entry each.
         Kind::Serving => (2.1, 0.0, spec.day.map_or(3.0, |day| passes_of(&day))),
         // Hashes, a word each, and their sorting.

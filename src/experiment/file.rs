@@ -85,6 +85,8 @@ pub struct Grid {
     pub resident_share: Option<f64>,
     /// The day of serving cells, which need one.
     pub day: Option<Day>,
+    /// Requests that come in a second, for http cells, which need it.
+    pub requests_per_second: Option<f64>,
 }
 
 fn one_thread() -> Vec<u32> {

@@ -219,6 +219,7 @@ impl Request<'_> {
             read_ms: if grid.kind.reads() { self.settings.read_ms } else { 0 },
             resident_items,
             day: grid.day,
+            requests_per_second: grid.requests_per_second,
             directory: None,
         }
     }

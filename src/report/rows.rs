@@ -61,7 +61,8 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
 pub type Filter = BTreeMap<String, String>;
 
 /// Columns that a filter may name, and what they are.
-pub const COLUMNS: [&str; 8] = ["store", "phase", "allocator", "threads", "zipf", "kind", "service", "entries"];
+pub const COLUMNS: [&str; 9] =
+    ["store", "phase", "allocator", "threads", "zipf", "kind", "service", "entries", "operation"];
 
 /// # Errors
 /// A column that rows do not have; the message lists those that they do.
@@ -105,7 +106,11 @@ macro_rules! columns {
 }
 
 columns!(Row, row, { "phase" => word(&row.phase), "threads" => row.threads.to_string(), "zipf" => row.zipf.to_string() });
-columns!(LatencyRow, row, { "threads" => row.threads.to_string(), "zipf" => row.zipf.to_string() });
+columns!(LatencyRow, row, {
+    "threads" => row.threads.to_string(),
+    "zipf" => row.zipf.to_string(),
+    "operation" => row.operation.clone(),
+});
 columns!(TimelineRow, row, { "phase" => word(&row.phase) });
 
 /// A unit variant as rows write it.
