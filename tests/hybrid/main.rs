@@ -3,6 +3,7 @@
 
 mod faulty;
 mod memory_disk;
+mod real_disk;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
