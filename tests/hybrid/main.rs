@@ -2,8 +2,11 @@
 //! meet. Knows the store by its public side alone.
 
 mod faulty;
+mod limits;
 mod memory_disk;
+mod model;
 mod real_disk;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

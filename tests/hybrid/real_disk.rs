@@ -6,8 +6,9 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -275,10 +276,15 @@ fn refresh_until_killed(config: &Config) {
     }
 }
 
-/// Waits until the child has refreshed once.
-fn wait_for_a_refresh(child: &mut Child) {
-    let said = BufReader::new(child.stdout.take().unwrap());
-    assert!(said.lines().any(|line| line.unwrap().contains("refreshed")), "the child ended before it was killed");
+/// Waits until the child has refreshed once. While the reader lives the child can go on speaking.
+fn wait_for_a_refresh(child: &mut Child) -> BufReader<ChildStdout> {
+    let mut said = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("refreshed") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "the child ended before it was killed");
+    }
+    said
 }
 
 #[test]
@@ -287,10 +293,10 @@ fn a_process_killed_during_a_refresh_leaves_nothing_in_the_directory() {
     for access in ACCESSES.into_iter().filter(|access| works(*access, directory.path())) {
         for moment in 0..4 {
             let mut child = spawn(child("refreshes", access, directory.path()).stderr(Stdio::null()));
-            wait_for_a_refresh(&mut child);
+            let _said = wait_for_a_refresh(&mut child);
             thread::sleep(Duration::from_micros(2300 * moment));
             child.kill().unwrap();
-            assert!(!child.wait().unwrap().success());
+            assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
             let next = load(&numbered(300, 1), &files_in(directory.path(), access)).unwrap();
             assert_eq!(left_in(directory.path()), Vec::<PathBuf>::new(), "{access:?}, killed at moment {moment}");
             assert_holds(&next, &model(&numbered(300, 1)));
