@@ -141,7 +141,8 @@ fn on_files_of_each_kind_every_answer_agrees_with_a_btree_map() {
             eprintln!("skipped: {access:?} does not work in {}", directory.path().display());
             continue;
         }
-        for (hash_bits, keys) in HASHES {
+        // Making files is what takes the time here: few shards.
+        for (hash_bits, keys) in [(8, 60), (0, 150)] {
             let options = Options { resident_items: 7, hash_bits, ..Options::default() };
             Run::new(7, keys, open(access, Some(directory.path())), options).run((7, None));
         }

@@ -27,6 +27,8 @@ mod load;
 mod log;
 mod lru;
 mod mapped;
+#[cfg(test)]
+mod meetings;
 mod named;
 mod options;
 mod record;
@@ -34,6 +36,7 @@ mod shard;
 mod state;
 mod statistics;
 mod successor;
+mod sync;
 mod table;
 mod tier;
 mod update;

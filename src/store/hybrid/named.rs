@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::SystemTime;
 use std::{fs, process};
 
 use parking_lot::Mutex;
@@ -57,11 +58,12 @@ fn private_directory(directory: &Path) -> io::Result<PathBuf> {
 
 /// Sweeps the directory if this process has not done so yet, and so before it makes any name there itself.
 fn sweep_once(directory: &Path) -> io::Result<()> {
-    // By device and number: one directory may go by several paths.
-    static SWEPT: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
+    // One directory may go by several paths. Numbers are given again when a directory goes, and birthdays are not; where the
+    // file system keeps none, the number has to do.
+    static SWEPT: Mutex<BTreeSet<(u64, u64, Option<SystemTime>)>> = Mutex::new(BTreeSet::new());
     let metadata = fs::metadata(directory)?;
     let mut swept = SWEPT.lock();
-    if swept.insert((metadata.dev(), metadata.ino())) {
+    if swept.insert((metadata.dev(), metadata.ino(), metadata.created().ok())) {
         sweep(directory);
     }
     Ok(())
