@@ -62,14 +62,30 @@ struct Directory {
     access: Access,
 }
 
-impl Disk for Directory {
-    fn create(&self, _shard: u8) -> io::Result<Box<dyn ShardFile>> {
+impl Directory {
+    fn open(&self) -> io::Result<Box<dyn ShardFile>> {
         let file = nameless(&self.directory)?;
         Ok(match self.access {
             Access::Pread => Box::new(file),
             Access::Mmap => Box::new(super::mapped::Mapped::new(file)?),
             Access::Direct => Box::new(super::direct::Direct::new(file)?),
         })
+    }
+}
+
+impl Disk for Directory {
+    /// When the process has too many open files, its soft limit is raised as far as it may be: the stores of a refresh keep 512
+    /// files open, twice as many with [`Access::Direct`], and the usual soft limit is 1,024.
+    fn create(&self, _shard: u8) -> io::Result<Box<dyn ShardFile>> {
+        match self.open() {
+            Err(error) if error.raw_os_error() == Some(libc::EMFILE) => {
+                // Tried again even if nothing was raised here: another thread may have been faster.
+                let _ = raise_limit();
+                self.open()
+            }
+            opened => opened,
+        }
+        .map_err(|error| if error.raw_os_error() == Some(libc::EMFILE) { too_many(&error) } else { error })
     }
 
     fn place(&self) -> String {
@@ -87,42 +103,28 @@ impl ShardFile for std::fs::File {
     }
 }
 
-/// A file without a name that nobody else can open. When the process has too many open files, its soft limit is raised as
-/// far as it may be: the stores of a refresh keep 512 files open, and the usual soft limit is 1,024.
+/// A file without a name that nobody else can open.
 fn nameless(directory: &Path) -> io::Result<std::fs::File> {
-    let create = || match named::anonymous(directory) {
+    match named::anonymous(directory) {
         Err(error) if named::is_unsupported(&error) => named::unlinked(directory),
         made => made,
-    };
-    match create() {
-        Err(error) if error.raw_os_error() == Some(libc::EMFILE) && raise_limit()? => create(),
-        made => made,
     }
-    .map_err(|error| match error.raw_os_error() {
-        Some(libc::EMFILE | libc::ENFILE) => too_many(&error),
-        _ => error,
-    })
 }
 
 fn too_many(error: &io::Error) -> io::Error {
-    let advice = "a hybrid store keeps up to 256 files open, and two stores are open in a refresh (512); \
+    let limit = limit().map_or_else(|_| "unknown".to_owned(), |limit| limit.rlim_max.to_string());
+    let advice = "a hybrid store keeps up to 256 files open (512 with O_DIRECT), and two stores are open in a refresh; \
                   raise the limit with `ulimit -n 4096` or LimitNOFILE";
-    io::Error::new(
-        error.kind(),
-        format!("{error} (the limit is {}): {advice}", limit().map_or(0, |limit| limit.rlim_max)),
-    )
+    io::Error::new(error.kind(), format!("{error} (the limit is {limit}): {advice}"))
 }
 
-/// Raises the soft limit of open files to the hard one; whether that made it higher.
-fn raise_limit() -> io::Result<bool> {
+/// Raises the soft limit of open files to the hard one.
+fn raise_limit() -> io::Result<()> {
     let limit = limit()?;
-    if limit.rlim_cur >= limit.rlim_max {
-        return Ok(false);
-    }
     let raised = libc::rlimit { rlim_cur: limit.rlim_max, ..limit };
     // SAFETY: setrlimit only reads the struct, which lives until it returns.
     match unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raised) } {
-        0 => Ok(true),
+        0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }

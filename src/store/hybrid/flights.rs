@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use parking_lot::{Condvar, Mutex};
+use super::sync::{Condvar, Mutex};
 
 /// The reads of one shard that are under way; `T` is what a finished one gives to those who waited.
 #[derive(Debug)]

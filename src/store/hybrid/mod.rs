@@ -47,6 +47,8 @@ mod load;
 mod log;
 mod lru;
 mod mapped;
+#[cfg(test)]
+mod meetings;
 mod named;
 mod options;
 pub mod preset;
@@ -55,6 +57,7 @@ mod shard;
 mod state;
 mod statistics;
 mod successor;
+mod sync;
 mod table;
 mod tier;
 mod update;

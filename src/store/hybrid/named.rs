@@ -1,13 +1,16 @@
 //! Files that nobody can find: without a name, or with one that is gone before anyone could use it. Knows nothing of stores.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::SystemTime;
 use std::{fs, process};
+
+use parking_lot::Mutex;
 
 /// How the short-lived directories of [`unlinked`] begin; the process and a number follow.
 const PREFIX: &str = "larder-hybrid-";
@@ -25,8 +28,7 @@ pub(super) fn is_unsupported(error: &io::Error) -> bool {
 /// A file whose name is removed right after it was made. The name stands in a directory of its own with mode 0700, so that nobody
 /// else can have put anything in its place, be it a link.
 pub(super) fn unlinked(directory: &Path) -> io::Result<File> {
-    static SWEPT: Once = Once::new();
-    SWEPT.call_once(|| sweep(directory));
+    sweep_once(directory)?;
     let private = private_directory(directory)?;
     let name = private.join("shard");
     let made = OpenOptions::new()
@@ -54,6 +56,19 @@ fn private_directory(directory: &Path) -> io::Result<PathBuf> {
     }
 }
 
+/// Sweeps the directory if this process has not done so yet, and so before it makes any name there itself.
+fn sweep_once(directory: &Path) -> io::Result<()> {
+    // One directory may go by several paths. Numbers are given again when a directory goes, and birthdays are not; where the
+    // file system keeps none, the number has to do.
+    static SWEPT: Mutex<BTreeSet<(u64, u64, Option<SystemTime>)>> = Mutex::new(BTreeSet::new());
+    let metadata = fs::metadata(directory)?;
+    let mut swept = SWEPT.lock();
+    if swept.insert((metadata.dev(), metadata.ino(), metadata.created().ok())) {
+        sweep(directory);
+    }
+    Ok(())
+}
+
 /// Removes what processes left that were killed between making a name and removing it. What can't be removed is another
 /// user's and stays.
 pub(super) fn sweep(directory: &Path) {
@@ -65,15 +80,16 @@ pub(super) fn sweep(directory: &Path) {
     }
 }
 
-/// Whether the name is that of a directory whose process is gone.
+/// Whether the name is that of a directory whose process is gone. This process has made none yet, so that one of its number
+/// comes from an earlier process: in a container every run may have the same.
 fn is_left_over(name: &OsStr) -> bool {
     let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse::<u32>().ok());
-    process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists())
+    process.is_some_and(|number| number == process::id() || !Path::new("/proc").join(number.to_string()).exists())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{FileExt, MetadataExt};
+    use std::os::unix::fs::FileExt;
 
     use super::*;
 
@@ -100,16 +116,27 @@ mod tests {
             fs::write(directory.path().join(&name).join("shard"), b"left").unwrap();
             name
         };
-        // Process numbers end at 4,194,304.
-        let dead = make(format!("{PREFIX}4194999-0"));
-        let kept = [
-            make(format!("{PREFIX}{}-7", process::id())),
-            make("larder-other-1-0".to_owned()),
-            make(format!("{PREFIX}x")),
-        ];
+        // Process numbers end at 4,194,304. The first process of the system always lives.
+        let gone = [make(format!("{PREFIX}4194999-0")), make(format!("{PREFIX}{}-7", process::id()))];
+        let kept = [make(format!("{PREFIX}1-7")), make("larder-other-1-0".to_owned()), make(format!("{PREFIX}x"))];
         sweep(directory.path());
-        assert!(!directory.path().join(dead).exists());
+        assert!(!gone.iter().any(|name| directory.path().join(name).exists()));
         assert!(kept.iter().all(|name| directory.path().join(name).join("shard").exists()));
+    }
+
+    #[test]
+    fn every_directory_is_swept_before_the_first_name_is_made_in_it_and_never_again() {
+        for _ in 0..2 {
+            let directory = tempfile::tempdir().unwrap();
+            // As an earlier process with this one's number would have left it.
+            let left = directory.path().join(format!("{PREFIX}{}-0", process::id()));
+            fs::create_dir(&left).unwrap();
+            unlinked(directory.path()).unwrap();
+            assert!(!left.exists());
+            fs::create_dir(&left).unwrap();
+            unlinked(directory.path()).unwrap();
+            assert!(left.exists(), "by now it might be a name of this process in use");
+        }
     }
 
     #[test]

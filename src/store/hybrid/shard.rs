@@ -2,13 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use parking_lot::{Mutex, RwLock};
-
 use super::flights::Flights;
 use super::log::{Buffer, Log};
 use super::record::{Place, Record};
 use super::state::State;
 use super::statistics::{Counters, count};
+use super::sync::{Mutex, RwLock};
 use crate::store::StoreError;
 use crate::store::packed::record::Record as Block;
 

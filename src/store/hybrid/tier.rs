@@ -4,13 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use parking_lot::Mutex;
-
 use super::clock::{Clock, Ticking};
 use super::keys::SHARDS;
 use super::lru::{Limits, Lru, Member};
 use super::options::{Options, Scope};
 use super::state::Slot;
+use super::sync::Mutex;
 use crate::store::StoreError;
 
 pub(super) struct Tier {
