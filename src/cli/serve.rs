@@ -22,7 +22,7 @@ Loads the data, says so on one line, and answers until SIGINT or SIGTERM:
   GET /healthz             200 once the data is loaded
 SIGHUP loads the data again. Until that is done, and if it fails, the old contents are served.
 
-Example: larder serve --data json:https://example.com/translations.json.gz --store hybrid --refresh-every 600";
+Example: larder serve --store hybrid --data json:https://example.com/a.json.gz --refresh-every 600";
 
 #[derive(clap::Args)]
 pub struct Arguments {
