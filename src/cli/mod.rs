@@ -29,6 +29,7 @@ enum Command {
     /// Render a run's report again, from its rows alone
     Report(report::Arguments),
     /// Serve a store over HTTP: translations by key, refreshes, metrics
+    #[command(after_help = serve::SERVICE)]
     Serve(serve::Arguments),
     /// Say what on this machine would spoil a measurement, and what to do about it
     Doctor(doctor::Arguments),

@@ -14,17 +14,17 @@ use crate::serve::{Serve, Settings};
 use crate::store::{Config, hybrid};
 use crate::workload::{self, DataSpec};
 
-/// Serve a store over HTTP: translations by key, refreshes, metrics
-///
-/// Loads the data, says so on one line, and answers until SIGINT or SIGTERM:
-///
-///   GET /translate?key=KEY   the value of a key, percent-encoded (a + is a +)
-///   GET /metrics             what happened so far, for Prometheus
-///   GET /healthz             200 once the data is loaded
-///
-/// SIGHUP loads the data again. Until that is done, and if it fails, the old contents are served.
+/// What `--help` tells behind the options.
+pub const SERVICE: &str = "\
+Loads the data, says so on one line, and answers until SIGINT or SIGTERM:
+  GET /translate?key=KEY   the value of a percent-encoded key (a + is a +); 404 if it is not held
+  GET /metrics             what happened so far, for Prometheus
+  GET /healthz             200 once the data is loaded
+SIGHUP loads the data again. Until that is done, and if it fails, the old contents are served.
+
+Example: larder serve --store hybrid --data json:https://example.com/a.json.gz --refresh-every 600";
+
 #[derive(clap::Args)]
-#[command(verbatim_doc_comment)]
 pub struct Arguments {
     /// json:PATH, json:URL (file, http, https, s3; with the usual AWS_* variables), csv:PATH, mo:DIR, or synthetic
     #[arg(long, value_name = "SOURCE")]
@@ -121,6 +121,7 @@ fn random() -> u64 {
 }
 
 fn address(typed: &str) -> Result<SocketAddr, String> {
-    let found = typed.to_socket_addrs().map_err(|error| error.to_string()).map(|mut found| found.next());
-    found?.ok_or_else(|| "no address of that name".to_owned()).map_err(|error| format!("{error}; write ADDRESS:PORT"))
+    let found = typed.to_socket_addrs().map_err(|error| error.to_string());
+    let first = found.and_then(|mut found| found.next().ok_or_else(|| "no address of that name".to_owned()));
+    first.map_err(|error| format!("{error}; write ADDRESS:PORT"))
 }

@@ -146,7 +146,9 @@ fn a_body_is_taken_up_only_where_the_rest_is_surely_of_the_same_document() {
 
 #[test]
 fn what_is_not_there_or_not_allowed_is_told_at_once() {
-    for (status, words) in [(404, "not there"), (403, "may not be read"), (401, "may not be read"), (400, "400")] {
+    for (status, words) in
+        [(404, "not there"), (403, "may not be read"), (401, "may not be read"), (400, "check the URL")]
+    {
         let server = Flaky::start(vec![], Manner::ETag, vec![Act::Fail(status); 9]);
         let error = complaint(&server.url("a.json"));
         assert!(error.contains(words), "{status}: {error}");

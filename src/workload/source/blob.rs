@@ -1,7 +1,7 @@
 //! A blob named by a URL (file, http, https, s3), read as a stream of bytes through `object_store`. Knows nothing of what is written
 //! in it, nor of how it is packed.
 //!
-//! A thread of the blob's own fetches and hands chunks over, at most [`AHEAD`] of them waiting: memory is bounded, and the
+//! A thread of the blob's own fetches and hands chunks over, two of them waiting at most: memory is bounded, and the
 //! asynchronous client never meets a runtime of the caller, which it could not run inside of.
 //!
 //! A request that fails is repeated with back-off. A body that breaks off is asked for again from the byte where it broke, so long as the

@@ -39,7 +39,10 @@ fn advice(error: &Error, cause: &str) -> &'static str {
         Some(HttpErrorKind::Connect) => "is the host right, and is a server running there?",
         Some(HttpErrorKind::Timeout) => "the server is too slow or hangs; load it again later",
         Some(_) => "load it again later",
-        None if cause.contains("non-2xx") => "the server is in trouble; load it again later",
+        // No more than its words can be had of this error; what is wrong with the request itself (4xx) falls through.
+        None if ["code: 5", "code: 429"].iter().any(|trouble| cause.contains(trouble)) => {
+            "the server is in trouble; load it again later"
+        }
         None if cause.contains("Content-Length") => {
             "the server must tell the length: without it a body cut short could pass for a whole one; fetch it to a file first"
         }
