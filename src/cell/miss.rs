@@ -1,4 +1,4 @@
-//! What a get of something cold costs: gets all over the data, beside bare reads of records of the same sizes from one file.
+//! What a get of something cold costs: gets all over the data, beside bare reads of the same keys' and values' bytes from as many files.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -20,6 +20,7 @@ use crate::registry::{Row, Visitor};
 use crate::stats;
 use crate::store::{Reader, Store};
 use crate::workload::keys::KeySet;
+use crate::workload::requests::{Batch, Requests};
 
 /// Gets, or reads, between two clock readings. The two kinds take turns, so that what disturbs the machine disturbs both.
 const BATCH: usize = 256;
@@ -64,39 +65,41 @@ fn sync() {
     unsafe { libc::sync() };
 }
 
-/// Keys and values of the data in one file without a name, one behind the other.
+/// As many files as hybrid has, so that the system's work for a read is the same.
+const FILES: usize = 256;
+
+/// Keys and values of the data in files without names, dealt out in turn and one behind the other.
 struct Bare {
-    file: File,
-    /// Where each begins; the last number is the end.
-    starts: Vec<u64>,
+    files: Vec<File>,
+    /// Where each item begins in its file, and where it ends.
+    places: Vec<(u64, u64)>,
 }
 
 impl Bare {
     fn write(spec: &Spec) -> Result<Self> {
         let directory = spec.directory.clone().unwrap_or_else(std::env::temp_dir);
-        let file = tempfile::tempfile_in(&directory).with_context(|| format!("a file in {}", directory.display()))?;
-        let mut out = BufWriter::new(&file);
-        let (mut starts, mut end) = (vec![0], 0);
+        let failed = || format!("a file in {}", directory.display());
+        let new = |_| tempfile::tempfile_in(&directory);
+        let files = (0..FILES).map(new).collect::<std::io::Result<Vec<File>>>().with_context(failed)?;
+        let mut outs: Vec<_> = files.iter().map(BufWriter::new).collect();
+        let (mut places, mut ends) = (Vec::new(), [0; FILES]);
         let mut items = source(spec)?;
         while let Some(item) = items.next_item().context("data")? {
-            out.write_all(item.key)?;
-            out.write_all(item.value)?;
-            end += (item.key.len() + item.value.len()) as u64;
-            starts.push(end);
+            let file = places.len() % FILES;
+            outs[file].write_all(item.key).and_then(|()| outs[file].write_all(item.value)).with_context(failed)?;
+            let start = ends[file];
+            ends[file] += (item.key.len() + item.value.len()) as u64;
+            places.push((start, ends[file]));
         }
-        out.flush().with_context(|| format!("writing a file in {}", directory.display()))?;
-        drop(out);
-        Ok(Self { file, starts })
-    }
-
-    fn len(&self) -> usize {
-        self.starts.len() - 1
+        outs.iter_mut().try_for_each(BufWriter::flush).with_context(failed)?;
+        drop(outs);
+        Ok(Self { files, places })
     }
 
     fn read<'b>(&self, number: usize, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
-        let (start, end) = (self.starts[number], self.starts[number + 1]);
+        let (start, end) = self.places[number];
         buffer.resize((end - start) as usize, 0);
-        self.file.read_exact_at(buffer, start).context("reading the bare file")?;
+        self.files[number % FILES].read_exact_at(buffer, start).context("reading a bare file")?;
         Ok(buffer)
     }
 }
@@ -125,19 +128,22 @@ impl Turns {
 fn take_turns<S: Store>(store: &S, keys: &KeySet, bare: &Bare, spec: &Spec) -> Result<Turns> {
     let clock = Clock::new();
     let mut rng = StdRng::seed_from_u64(spec.seed ^ u64::from(spec.round) << 32);
+    // All keys alike: popularity would make hits of some.
+    let mut requests = Requests::new(keys, 0.0, spec.seed, spec.seed ^ u64::from(spec.round) << 32)?;
+    let mut batch = Batch::default();
     let (mut turns, mut buffer, mut seen) = (Turns::default(), Vec::new(), 0u64);
     let start = clock.raw();
     while clock.nanos(start, clock.raw()) < spec.read_ms * 1_000_000 {
-        let asked: Vec<u64> = (0..BATCH).map(|_| rng.random_range(0..keys.len())).collect();
+        requests.fill(&mut batch, BATCH);
         let mut reader = store.reader();
         let (cpu, from) = (clock::thread_cpu_ns(), clock.raw());
-        for &number in &asked {
-            seen = seen.wrapping_add(reader.get(keys.key(number), touch)?.unwrap_or(1));
+        for key in batch.iter() {
+            seen = seen.wrapping_add(reader.get(key, touch)?.unwrap_or(1));
         }
         turns.get_ns.push(clock.nanos(from, clock.raw()) as f64 / BATCH as f64);
         turns.get_cpu_ns.push((clock::thread_cpu_ns() - cpu) as f64 / BATCH as f64);
 
-        let asked: Vec<usize> = (0..BATCH).map(|_| rng.random_range(0..bare.len())).collect();
+        let asked: Vec<usize> = (0..BATCH).map(|_| rng.random_range(0..bare.places.len())).collect();
         let (cpu, from) = (clock::thread_cpu_ns(), clock.raw());
         for &number in &asked {
             seen = seen.wrapping_add(touch(bare.read(number, &mut buffer)?));

@@ -110,12 +110,13 @@ fn check_wishes(wishes: &Wishes) -> Result<()> {
 /// Sizes of a grid, ascending. Files are read whole, and at the same fractions of the whole as the scale's sizes have of their largest; a grid of
 /// sizes of its own keeps them, as far as a file has so many.
 fn sizes(settings: &ScaleSettings, data: &Data, wishes: &Wishes, grid: &Grid) -> Vec<u64> {
-    let mut all = wishes.entries.as_ref().or(grid.entries.as_ref()).unwrap_or(&settings.entries).clone();
+    let own = grid.entries.as_ref().or(wishes.entries.as_ref());
+    let mut all = own.unwrap_or(&settings.entries).clone();
     all.sort_unstable();
     if !data.synthetic && !grid.kind.hashes() {
         let largest = *all.last().expect("validated: not empty") as f64;
         let items = data.survey.items;
-        all = match wishes.entries.as_ref().or(grid.entries.as_ref()) {
+        all = match own {
             Some(_) => all.iter().map(|&count| count.min(items)).collect(),
             None => all.iter().map(|&count| (count as f64 / largest * items as f64).round().max(1.0) as u64).collect(),
         };

@@ -63,6 +63,9 @@ impl Calls {
 #[derive(Clone, Default)]
 pub struct MemoryDisk(Arc<Inner>);
 
+/// Contents of a file, shared by who holds it and who spoils it.
+type Bytes = Arc<Mutex<Vec<u8>>>;
+
 #[derive(Default)]
 pub struct Inner {
     pub creations: Calls,
@@ -70,7 +73,7 @@ pub struct Inner {
     pub writes: Calls,
     /// Bytes that still fit; `None` means any number.
     room: Mutex<Option<u64>>,
-    files: Mutex<Vec<(u8, Arc<Mutex<Vec<u8>>>)>>,
+    files: Mutex<Vec<(u8, Bytes)>>,
 }
 
 impl std::ops::Deref for MemoryDisk {
@@ -123,7 +126,7 @@ impl Disk for MemoryDisk {
 
 struct MemoryFile {
     disk: MemoryDisk,
-    bytes: Arc<Mutex<Vec<u8>>>,
+    bytes: Bytes,
 }
 
 impl fmt::Debug for MemoryFile {

@@ -198,8 +198,11 @@ fn own_number() -> u64 {
     unsafe { libc::gettid() as u64 }
 }
 
+/// What a get told: the value, or the error's message.
+type Answer = Result<Option<Vec<u8>>, String>;
+
 /// One entry that has no copy and gets none, and two threads that ask for it at once.
-fn asked_twice(first_read: Outcome) -> (MemoryDisk, Hybrid, [Result<Option<Vec<u8>>, String>; 2]) {
+fn asked_twice(first_read: Outcome) -> (MemoryDisk, Hybrid, [Answer; 2]) {
     let disk = MemoryDisk::default();
     let options = Options { disk: Some(Arc::new(disk.clone())), resident_items: 0, ..options() };
     let store = load(&[(b"key".to_vec(), b"value".to_vec())], &config(options)).unwrap();

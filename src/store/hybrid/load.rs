@@ -118,6 +118,7 @@ impl Filling {
 
     fn finish(mut self) -> Result<Shard, StoreError> {
         self.flush()?;
+        self.log.holds_records(self.state.entries() as usize);
         self.state.table.fit();
         Ok(Shard::new(self.state, self.log, AtomicU64::new(self.garbage)))
     }

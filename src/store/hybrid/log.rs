@@ -1,5 +1,6 @@
 //! One shard's file as a log of records: appended to, never changed. Knows nothing of the index.
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -8,9 +9,9 @@ use super::record::{self, Header, LONGEST_HEADER, Place, Record};
 use super::table::UNIT;
 use crate::store::StoreError;
 
-/// Bytes of the first read of a record, whose length nobody knows yet. It takes in most whole records, so that a miss
-/// is one read; out of the page cache 512 bytes cost hardly more than 200.
-const FIRST_READ: usize = 512;
+/// Bounds of the first read of a record, whose length nobody knows yet: twice the mean takes in most whole records, so that a miss is one
+/// read; out of the page cache twice the bytes cost far less than a second read.
+const FIRST_READS: RangeInclusive<usize> = 256..=1024;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -22,23 +23,31 @@ pub(super) struct Log {
     /// Bytes of whole records; what a write that failed left behind it is written over.
     end: AtomicU64,
     limit: u64,
+    /// Bytes of the first read of a record.
+    first_read: usize,
 }
 
 /// Room for a record: on the stack for most, on the heap for long ones.
 pub(super) struct Buffer {
-    first: [u8; FIRST_READ],
+    first: [u8; *FIRST_READS.end()],
     long: Vec<u8>,
 }
 
 impl Buffer {
     pub fn new() -> Self {
-        Self { first: [0; FIRST_READ], long: Vec::new() }
+        Self { first: [0; *FIRST_READS.end()], long: Vec::new() }
     }
 }
 
 impl Log {
     pub fn new(shard: u8, disk: Arc<dyn Disk>, limit: u64) -> Self {
-        Self { shard, disk, file: OnceLock::new(), end: AtomicU64::new(0), limit }
+        Self { shard, disk, file: OnceLock::new(), end: AtomicU64::new(0), limit, first_read: *FIRST_READS.end() }
+    }
+
+    /// Says how many records there are, so that reads can be as long as most of them.
+    pub fn holds_records(&mut self, records: usize) {
+        let twice_the_mean = 2 * self.end() / records.max(1) as u64;
+        self.first_read = (twice_the_mean as usize).clamp(*FIRST_READS.start(), *FIRST_READS.end());
     }
 
     pub fn first_place(&self) -> Place {
@@ -94,7 +103,7 @@ impl Log {
     /// Reads the record at a place that the index names, and verifies it; adds the bytes it read to `read`.
     pub fn read<'b>(&self, place: Place, buffer: &'b mut Buffer, read: &AtomicU64) -> Result<Record<'b>, StoreError> {
         let left = self.end().saturating_sub(place.byte());
-        let first = left.min(FIRST_READ as u64) as usize;
+        let first = left.min(self.first_read as u64) as usize;
         self.fill(place, &mut buffer.first[..first], 0, read)?;
         let header = Header::read(&buffer.first[..first.min(LONGEST_HEADER)]);
         let length = header.map_or(0, Header::record_bytes);
