@@ -290,6 +290,11 @@ pub const METRICS: &[Metric] = &[
     metric("expected_collisions", "pairs", "expected pairs of keys of one hash, by the closed form"),
     metric("collision_probability", "ratio", "probability that any two keys share a hash, by the closed form"),
     metric("collisions", "pairs", "pairs of keys of one hash, mean of trials with the store's hash"),
+    metric(
+        "collisions_over_expected",
+        "ratio",
+        "pairs that share so many leading bits that over 1,000 are expected to, over these",
+    ),
     metric("trials_with_collision", "ratio", "trials in which any two keys shared a hash"),
     metric("timer_cost_ns", "ns", "calibrated cost of one clock reading, taken off every sample"),
     metric("verified_gets", "gets", "answers compared with the source after the measurement"),

@@ -22,7 +22,8 @@ pub fn run(spec: &Spec, emitter: &mut Emitter) -> Result<()> {
     if spec.kind == Kind::CollisionsFormula {
         return Ok(());
     }
-    let mut pairs = Vec::new();
+    let (mut pairs, mut over_expected) = (Vec::new(), Vec::new());
+    let telling = telling_bits(keys);
     for trial in 0..TRIALS {
         let secret = [spec.seed ^ u64::from(spec.round) << 32, trial];
         let mut hashes = hashes(keys, &Hash::new(secret, 64));
@@ -31,8 +32,10 @@ pub fn run(spec: &Spec, emitter: &mut Emitter) -> Result<()> {
         }
         hashes.sort_unstable();
         pairs.push(colliding_pairs(&hashes, bits) as f64);
+        over_expected.push(colliding_pairs(&hashes, telling) as f64 / expected_pairs(keys, telling));
     }
     emitter.row(Phase::Cell, "collisions", pairs.iter().sum::<f64>() / TRIALS as f64);
+    emitter.row(Phase::Cell, "collisions_over_expected", over_expected.iter().sum::<f64>() / TRIALS as f64);
     let hit = pairs.iter().filter(|pairs| **pairs > 0.0).count();
     emitter.row(Phase::Cell, "trials_with_collision", hit as f64 / TRIALS as f64);
     Ok(())
@@ -42,6 +45,12 @@ pub fn run(spec: &Spec, emitter: &mut Emitter) -> Result<()> {
 fn expected_pairs(keys: u64, bits: u32) -> f64 {
     let keys = keys as f64;
     keys * (keys - 1.0) / 2.0 / (f64::from(bits)).exp2()
+}
+
+/// As many bits as still let a thousand pairs share them, or two thousand: so many that chance moves their number by three percent at most, where
+/// the few pairs of whole hashes tell nothing of the hash.
+fn telling_bits(keys: u64) -> u32 {
+    (1..64).rev().find(|bits| expected_pairs(keys, *bits) >= 1000.0).unwrap_or(1)
 }
 
 /// Whole hashes of keys that differ in a few digits, as those of translations do.
@@ -88,6 +97,13 @@ mod tests {
             let expected = expected_pairs(10_000_000, 8 * bytes);
             assert!((expected / pairs - 1.0).abs() < 0.02, "{expected} pairs at {bytes} bytes");
             assert!((-(-expected).exp_m1() / probability - 1.0).abs() < 0.03, "at {bytes} bytes");
+        }
+    }
+
+    #[test]
+    fn some_thousand_pairs_share_the_telling_bits() {
+        for keys in [20_000, 2_000_000, 10_000_000] {
+            assert!((1000.0..2000.0).contains(&expected_pairs(keys, telling_bits(keys))), "{keys}");
         }
     }
 

@@ -50,6 +50,12 @@ pub struct Arguments {
     /// Folder for the files of a store that keeps some, instead of the system's temporary one
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
+    /// Entries that a hybrid store keeps in memory at most, instead of 50000
+    #[arg(long, value_name = "N")]
+    resident_items: Option<usize>,
+    /// Megabytes that these entries may take
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    resident_mb: Option<u64>,
     /// Threads that answer requests, instead of one for each CPU
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -108,11 +114,14 @@ fn settings(arguments: &Arguments) -> Result<Settings> {
 /// Whoever can ask may choose the keys, so that the hashes are secret unless a seed is given.
 fn config(arguments: &Arguments) -> Config {
     let hash_key = arguments.seed.is_none().then(|| [random(), random()]);
-    Config {
-        seed: arguments.seed.unwrap_or_else(random),
-        directory: arguments.directory.clone(),
-        hybrid: hybrid::Options { hash_key, ..hybrid::Options::default() },
-    }
+    let usual = hybrid::Options::default();
+    let hybrid = hybrid::Options {
+        hash_key,
+        resident_items: arguments.resident_items.unwrap_or(usual.resident_items),
+        resident_bytes: arguments.resident_mb.map(|megabytes| megabytes * 1_000_000),
+        ..usual
+    };
+    Config { seed: arguments.seed.unwrap_or_else(random), directory: arguments.directory.clone(), hybrid }
 }
 
 /// The standard library seeds its hashes from the system, and has no plainer way to say so.

@@ -129,8 +129,15 @@ pub struct Figure {
     /// Divides base units for the axis: 1e6 for MB, 1 for bytes per entry.
     #[serde(default = "one")]
     pub per: f64,
+    /// `false` where lines far from zero, such as hit ratios, would be pressed flat by an axis that begins there.
+    #[serde(default = "yes")]
+    pub from_zero: bool,
     #[serde(default)]
     pub caption: String,
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn one() -> f64 {

@@ -53,6 +53,7 @@ const SUMMARY: &[(&str, Phase, &str, f64)] = &[
     ("sent_p99_ns", Phase::Read, "p99 µs, from sent", 1e3),
     ("collisions", Phase::Cell, "pairs found", 1.0),
     ("expected_collisions", Phase::Cell, "pairs expected", 1.0),
+    ("collisions_over_expected", Phase::Cell, "shared prefixes, found over expected", 1.0),
     ("collision_probability", Phase::Cell, "probability of any", 1.0),
     ("trials_with_collision", Phase::Cell, "trials with any", 1.0),
 ];

@@ -11,7 +11,14 @@ use crate::stats;
 
 /// The picture of a figure; `order` is the order of stores in the experiment.
 pub fn picture(figure: &Figure, rows: &Rows, order: &[&str], seed: u64) -> Picture {
-    let draft = Draft { figure, rows, stores: rows.stores(order), seed };
+    let shown = |store: &String| {
+        figure
+            .only
+            .get("store")
+            .is_none_or(|stores| stores.split(',').any(|one| one.trim() == store.trim_end_matches("+twin")))
+    };
+    let stores = rows.stores(order).into_iter().filter(shown).collect();
+    let draft = Draft { figure, rows, stores, seed };
     let drawing = match figure.kind {
         FigureKind::Bars => draft.bars(),
         FigureKind::Stack => draft.stack(),
@@ -20,7 +27,8 @@ pub fn picture(figure: &Figure, rows: &Rows, order: &[&str], seed: u64) -> Pictu
         FigureKind::Timeline => draft.timeline(),
         FigureKind::Latency => draft.latency(),
     };
-    Picture { file: figure.file.clone(), title: figure.title.clone(), axis: figure.axis.clone(), drawing }
+    let Figure { file, title, axis, from_zero, .. } = figure.clone();
+    Picture { file, title, axis, from_zero, drawing }
 }
 
 struct Draft<'a> {

@@ -95,6 +95,15 @@ fn uber_serving_has_a_series_for_each_figure_of_the_article() {
     let (hits, predicted) = ("hit_ratio", "predicted_hit_ratio");
     let of = |metric| values(&rows, "hybrid", Phase::Read, metric)[0];
     assert!((of(hits) - of(predicted)).abs() < 0.03, "{} and {}", of(hits), of(predicted));
+    for store in ["flat-map", "hybrid"] {
+        // The service was started, asked, refreshed and ended; every answer was compared.
+        assert_eq!(
+            values(&rows, store, Phase::Refresh, "refresh_seconds").len(),
+            2,
+            "{store}: the day's, and the service's"
+        );
+        assert_eq!(values(&rows, store, Phase::Read, "due_p99_ns").len(), 1, "{store} was not asked over http");
+    }
     let claims = claims(&directory);
     assert!(["U7", "U14", "U19", "U20", "U21", "U22"].iter().all(|id| claims.contains_key(*id)), "{claims:?}");
     let figures = fs::read_dir(directory.join("figures")).unwrap().count();

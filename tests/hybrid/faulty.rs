@@ -41,8 +41,8 @@ fn counted(store: &Hybrid) -> [u64; 4] {
 fn a_read_that_fails_is_an_error_that_names_the_place_and_is_counted_and_the_next_one_works() {
     for failing_read in [0, 1] {
         let disk = MemoryDisk::default();
-        // 1,000 bytes are two reads: one of either may fail.
-        let value = [7; 1000];
+        // 2,000 bytes are two reads: one of either may fail.
+        let value = [7; 2000];
         let (store, shard) = one(&disk, &on(&disk, options()), &value);
         disk.reads.decide(move |read| if read == failing_read { Outcome::Fails(libc::EIO) } else { Outcome::Whole });
         let error = store.reader().get(b"key", |_| panic!("there is nothing to visit")).unwrap_err();

@@ -297,3 +297,13 @@ fn the_real_sample_is_served_as_its_file_has_it() {
     }
     assert!(asked > 400 && service.ready.contains(&format!(" {number} entries")), "{}", service.ready);
 }
+
+#[test]
+fn no_more_entries_are_resident_than_the_command_line_allows() {
+    let pairs = pairs("first");
+    let service = start("hybrid", &files(&pairs), &["--resident-items", "5"]);
+    assert_serves(&service, &pairs);
+    let metrics = service.metrics();
+    assert_eq!(metrics["larder_hybrid_resident_items"], 5.0);
+    assert!(metrics["larder_hybrid_evictions_total"] > 0.0);
+}

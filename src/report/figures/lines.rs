@@ -45,7 +45,7 @@ pub fn paint<B: DrawingBackend>(
     let ends: Vec<f64> = drawn.iter().map(|(_, points)| points[points.len() - 1].1.mid).collect();
     let names: Vec<&str> = drawn.iter().map(|(name, _)| *name).collect();
     let in_order = plane::legend_order(&ends);
-    let (y, is_log) = y_axis(&drawn);
+    let (y, is_log) = y_axis(&drawn, picture.from_zero);
     let labelled =
         if is_log { &Picture { axis: format!("{} (log scale)", picture.axis), ..picture.clone() } } else { picture };
     let plane = Plane::new(labelled, x_axis, x_of(&drawn, log_x), y, in_order.iter().map(|place| names[*place]));
@@ -74,14 +74,19 @@ fn x_of(drawn: &[(&str, Vec<(f64, Whisker)>)], log: bool) -> Axis {
 
 /// From zero, unless that would press a line flat on the axis: if the medians of the lines are far apart, logarithmic.
 /// Medians, because a line over time starts near zero and is no reason.
-fn y_axis(drawn: &[(&str, Vec<(f64, Whisker)>)]) -> (Axis, bool) {
+fn y_axis(drawn: &[(&str, Vec<(f64, Whisker)>)], from_zero: bool) -> (Axis, bool) {
     let values = || drawn.iter().flat_map(|(_, points)| points.iter().flat_map(|(_, y)| [y.low, y.mid, y.high]));
     let all_positive = drawn.iter().flat_map(|(_, points)| points).all(|(_, y)| y.mid > 0.0);
     let medians: Vec<f64> = drawn.iter().map(|(_, points)| median(points)).collect();
     let (least, most) =
         medians.iter().fold((f64::MAX, 0.0_f64), |(least, most), median| (least.min(*median), most.max(*median)));
     let is_log = all_positive && most / least > FAR_APART;
-    (if is_log { Axis::log(values(), numbers::tidy) } else { Axis::from_zero(values(), TICKS) }, is_log)
+    let axis = match (is_log, from_zero) {
+        (true, _) => Axis::log(values(), numbers::tidy),
+        (false, true) => Axis::from_zero(values(), TICKS),
+        (false, false) => Axis::linear(values(), TICKS),
+    };
+    (axis, is_log)
 }
 
 fn median(points: &[(f64, Whisker)]) -> f64 {

@@ -45,6 +45,8 @@ pub struct Picture {
     pub title: String,
     /// Label of the value axis, with its unit.
     pub axis: String,
+    /// Whether the value axis of lines begins at zero, as it should where nothing speaks against it. Bars always do.
+    pub from_zero: bool,
     pub drawing: Drawing,
 }
 

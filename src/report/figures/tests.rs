@@ -19,7 +19,7 @@ fn names(names: &[&str]) -> Vec<String> {
 }
 
 fn picture(file: &str, title: &str, axis: &str, drawing: Drawing) -> Picture {
-    Picture { file: file.to_owned(), title: title.to_owned(), axis: axis.to_owned(), drawing }
+    Picture { file: file.to_owned(), title: title.to_owned(), axis: axis.to_owned(), from_zero: true, drawing }
 }
 
 /// Draws the picture in both formats, the bitmap small and unsaved, and returns the SVG.
