@@ -30,7 +30,7 @@ enum Command {
     Report(report::Arguments),
     /// Serve a store over HTTP: translations by key, refreshes, metrics
     #[command(after_help = serve::SERVICE)]
-    Serve(serve::Arguments),
+    Serve(Box<serve::Arguments>),
     /// Say what on this machine would spoil a measurement, and what to do about it
     Doctor(doctor::Arguments),
     /// Print a completion script for a shell

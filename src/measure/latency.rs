@@ -22,8 +22,8 @@ impl Latencies {
 
     pub fn record(&mut self, ns: u64) {
         self.max = self.max.max(ns);
-        // The histogram grows by itself; it can only refuse what no u64 reaches.
-        self.histogram.saturating_record(ns);
+        // `record` lets the histogram grow; `saturating_record` would put whatever lies beyond its present range at its lower end.
+        self.histogram.record(ns).expect("a histogram that grows takes any value");
     }
 
     pub fn merge(&mut self, other: &Self) {
@@ -83,6 +83,20 @@ mod tests {
         latencies.record(1000);
         let printed: Vec<f64> = latencies.percentiles().iter().map(|(percentile, _)| *percentile).collect();
         assert_eq!(printed, [50.0, 90.0, 99.0, 100.0]);
+    }
+
+    #[test]
+    fn a_percentile_is_right_to_a_thousandth_at_any_magnitude() {
+        for magnitude in [1, 3_000, 5_000_000, 70_000_000_000_u64] {
+            let mut latencies = Latencies::new();
+            (1..=1000).for_each(|number| latencies.record(number * magnitude));
+            let printed = latencies.percentiles();
+            for (percentile, expected) in [(50.0, 500 * magnitude), (99.0, 990 * magnitude)] {
+                let (_, found) = printed.iter().find(|(printed, _)| *printed == percentile).unwrap();
+                assert!(found.abs_diff(expected) <= expected / 500, "p{percentile} of {magnitude}: {found}");
+            }
+        }
+        Latencies::new().record(u64::MAX);
     }
 
     #[test]
