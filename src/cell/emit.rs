@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::spec::{Message, Spec};
+use crate::measure::latency::Latencies;
 use crate::record::{LatencyRow, Phase, Row, Status, TimelineRow};
 
 pub struct Emitter {
@@ -21,7 +22,7 @@ impl Emitter {
     }
 
     /// Adds a percentile, or without one a bucket, of an operation's latencies.
-    pub fn latency(&mut self, operation: &str, percentile: Option<f64>, nanoseconds: u64, samples: u64) {
+    fn latency(&mut self, operation: &str, percentile: Option<f64>, nanoseconds: u64, samples: u64) {
         let spec = &self.spec;
         self.messages.push(Message::Latency(LatencyRow {
             experiment: spec.experiment.clone(),
@@ -38,6 +39,16 @@ impl Emitter {
             nanoseconds,
             samples,
         }));
+    }
+
+    /// Adds the percentiles and the buckets of an operation's latencies.
+    pub fn latencies(&mut self, operation: &str, latencies: &Latencies) {
+        for (percentile, ns) in latencies.percentiles() {
+            self.latency(operation, Some(percentile), ns, latencies.count());
+        }
+        for (ns, count) in latencies.buckets() {
+            self.latency(operation, None, ns, count);
+        }
     }
 
     /// Adds a point of a metric's time series.

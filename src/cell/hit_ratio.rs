@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use super::emit::Emitter;
-use super::memory::{config, source};
+use super::memory::{self, config, source};
 use super::spec::Spec;
 use super::tier::Tier;
 use super::verify::Answers;
@@ -35,8 +35,7 @@ impl Visitor for HitRatio<'_> {
     fn visit<S: Store>(self, row: &'static Row) -> Result<()> {
         let HitRatio { spec, emitter } = self;
         let capacity = spec.resident_items.context("hit-ratio: resident_share says how large the tier is")?;
-        let keys = KeySet::collect(&mut *source(spec)?, None)?;
-        anyhow::ensure!(!keys.is_empty(), "{} holds no item; there is nothing to ask for", spec.data.source);
+        let keys = memory::keys(spec)?;
         let clock = Arc::new(Manual::at(0));
         let mut config = config(spec);
         config.hybrid.clock = Some(clock.clone());
@@ -49,15 +48,15 @@ impl Visitor for HitRatio<'_> {
             due: 0.0,
         };
         asker.ask(&store, &clock, capacity * GETS_PER_RESIDENT / 3)?;
-        let before = store.statistics().with_context(|| format!("{} has no resident tier", row.name))?;
+        let before = Tier::of(&store);
+        anyhow::ensure!(before.0.is_some(), "{} has no resident tier", row.name);
         asker.ask(&store, &clock, capacity * GETS_PER_RESIDENT * 2 / 3)?;
-        let after = store.statistics().unwrap_or_default();
+        let after = Tier::of(&store);
         store.check().context("after the gets")?;
 
-        let hits = (after.hits - before.hits) as f64;
-        emitter.row(Phase::Read, "hit_ratio", hits / (hits + (after.misses - before.misses) as f64));
+        after.emit_hit_ratio(&before, emitter);
         emitter.row(Phase::Read, "predicted_hit_ratio", lru_hit_ratio(keys.len(), capacity, spec.zipf));
-        Tier::of(&store).emit(Phase::Read, emitter);
+        after.emit(Phase::Read, emitter);
         asker.answers.emit(emitter);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What reading the document costs beside the store: a JSON file read by streaming, or parsed as a whole first.
 
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use flate2::Compression;
@@ -17,7 +17,7 @@ use crate::measure::clock::Clock;
 use crate::record::Phase;
 use crate::registry::{Row, Visitor};
 use crate::store::Store;
-use crate::workload::{self, DataSpec};
+use crate::workload::DataSpec;
 
 pub struct Load<'a> {
     pub spec: &'a Spec,
@@ -29,17 +29,15 @@ impl Visitor for Load<'_> {
 
     fn visit<S: Store>(self, _row: &'static Row) -> Result<()> {
         let Load { spec, emitter } = self;
-        let directory = spec.directory.clone().unwrap_or_else(std::env::temp_dir);
-        let document = tempfile::Builder::new().prefix("document-").suffix(".json").tempfile_in(directory)?;
+        let document = tempfile::Builder::new().prefix("document-").suffix(".json").tempfile_in(spec.scratch())?;
         let written = write_document(spec, document.path().to_owned())?;
-        let from_file = DataSpec { source: format!("json:{}", document.path().display()), ..DataSpec::default() };
-        let from_file = Spec { data: from_file, ..spec.clone() };
+        let from_file = reading(spec, document.path());
         warm_up::<S>(&from_file)?;
         let baseline = Snapshot::take()?;
         Snapshot::start_phase()?;
         let store = match spec.kind {
             Kind::LoadParseAll => parse_all::<S>(&from_file, document.path().to_owned())?,
-            _ => S::load(&mut *workload::open(&from_file.data, None, spec.seed)?, &config(spec))?,
+            _ => load(&from_file)?,
         };
         let loaded = Snapshot::take()?;
         let holding = Holding::of(&store);
@@ -65,13 +63,11 @@ impl Visitor for Blob<'_> {
 
     fn visit<S: Store>(self, row: &'static Row) -> Result<()> {
         let Blob { spec, emitter } = self;
-        let directory = spec.directory.clone().unwrap_or_else(std::env::temp_dir);
-        let blob = tempfile::Builder::new().prefix("blob-").suffix(".json.gz").tempfile_in(directory)?;
+        let blob = tempfile::Builder::new().prefix("blob-").suffix(".json.gz").tempfile_in(spec.scratch())?;
         let mut gzip = GzEncoder::new(BufWriter::new(blob.as_file()), Compression::default());
         let document_bytes = write_items(spec, &mut gzip)?;
         gzip.finish().and_then(|mut out| out.flush()).context("the last bytes of the blob")?;
-        let from_blob = DataSpec { source: format!("json:{}", blob.path().display()), ..DataSpec::default() };
-        let from_blob = Spec { data: from_blob, entries: None, ..spec.clone() };
+        let from_blob = reading(spec, blob.path());
         warm_up::<S>(&from_blob)?;
         let baseline = Snapshot::take()?;
         Snapshot::start_phase()?;
@@ -91,6 +87,12 @@ impl Visitor for Blob<'_> {
         answers.emit(emitter);
         Ok(())
     }
+}
+
+/// The cell, with this document for its data, all of it.
+fn reading(spec: &Spec, document: &Path) -> Spec {
+    let data = DataSpec { source: format!("json:{}", document.display()), ..DataSpec::default() };
+    Spec { data, entries: None, ..spec.clone() }
 }
 
 /// Writes the cell's items as one JSON object into a file.

@@ -13,6 +13,7 @@ use crate::record::{Phase, Status};
 use crate::registry::{Row, Visitor};
 use crate::store::{Config, Reader, Store};
 use crate::workload;
+use crate::workload::keys::KeySet;
 
 /// Blocks that may outlive a store without being a leak: made once per process by the runtime or a library, not once per entry.
 const TOLERATED_BLOCKS: f64 = 16.0;
@@ -125,6 +126,13 @@ pub fn load<S: Store>(spec: &Spec) -> Result<S> {
 
 pub fn source(spec: &Spec) -> Result<Box<dyn Items + Send>> {
     workload::open(&spec.data, spec.entries, spec.seed).context("data")
+}
+
+/// All keys of the cell's data, for the cells that ask for them.
+pub fn keys(spec: &Spec) -> Result<KeySet> {
+    let keys = KeySet::collect(&mut *source(spec)?, None).context("data")?;
+    anyhow::ensure!(!keys.is_empty(), "{} holds no item; there is nothing to ask for", spec.data.source);
+    Ok(keys)
 }
 
 pub fn config(spec: &Spec) -> Config {

@@ -9,8 +9,9 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::emit::Emitter;
-use super::memory::{load, source};
+use super::memory::{self, load, source};
 use super::spec::Spec;
+use super::tier::Tier;
 use super::time::touch;
 use super::verify;
 use crate::items::Items;
@@ -25,9 +26,6 @@ use crate::workload::requests::{Batch, Requests};
 /// Gets, or reads, between two clock readings. The two kinds take turns, so that what disturbs the machine disturbs both.
 const BATCH: usize = 256;
 
-/// Answers that are compared with the source: all of them would take a disk minutes.
-const VERIFIED: u64 = 20_000;
-
 pub struct Miss<'a> {
     pub spec: &'a Spec,
     pub emitter: &'a mut Emitter,
@@ -38,24 +36,23 @@ impl Visitor for Miss<'_> {
 
     fn visit<S: Store>(self, row: &'static Row) -> Result<()> {
         let Miss { spec, emitter } = self;
-        let keys = KeySet::collect(&mut *source(spec)?, None)?;
-        anyhow::ensure!(!keys.is_empty(), "{} holds no item; there is nothing to ask for", spec.data.source);
+        let keys = memory::keys(spec)?;
         let bare = Bare::write(spec)?;
         let store: S = load(spec)?;
         // What was just written is on its way to the disk; it is waited for, so that it does not take time from the reads.
         sync();
-        let before = store.statistics().unwrap_or_default();
+        let before = Tier::of(&store);
         let turns = take_turns(&store, &keys, &bare, spec)?;
-        let after = store.statistics().unwrap_or_default();
-        verify::sample(&store, row, &keys, VERIFIED, spec.seed)?.emit(emitter);
+        let after = Tier::of(&store);
+        let answers = verify::sample(&store, row, &keys, spec.seed)?;
 
         turns.emit(emitter);
-        let (hits, misses) = ((after.hits - before.hits) as f64, (after.misses - before.misses) as f64);
-        if hits + misses > 0.0 {
-            emitter.row(Phase::Read, "hit_ratio", hits / (hits + misses));
+        after.emit_hit_ratio(&before, emitter);
+        if let (Some(before), Some(after)) = (before.0, after.0) {
             let read = (after.bytes_read - before.bytes_read) as f64 / (after.reads - before.reads).max(1) as f64;
             emitter.row(Phase::Read, "bytes_read_per_miss", read);
         }
+        answers.emit(emitter);
         Ok(())
     }
 }
@@ -77,7 +74,7 @@ struct Bare {
 
 impl Bare {
     fn write(spec: &Spec) -> Result<Self> {
-        let directory = spec.directory.clone().unwrap_or_else(std::env::temp_dir);
+        let directory = spec.scratch();
         let failed = || format!("a file in {}", directory.display());
         let new = |_| tempfile::tempfile_in(&directory);
         let files = (0..FILES).map(new).collect::<std::io::Result<Vec<File>>>().with_context(failed)?;

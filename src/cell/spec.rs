@@ -57,6 +57,16 @@ pub struct Day {
 }
 
 impl Spec {
+    /// Where the cell leaves files of its own.
+    pub fn scratch(&self) -> PathBuf {
+        self.directory.clone().unwrap_or_else(std::env::temp_dir)
+    }
+
+    /// Seeds the requests of one of the cell's threads.
+    pub fn stream_seed(&self, thread: u32) -> u64 {
+        self.seed ^ (u64::from(thread + 1) << 32) ^ u64::from(self.round)
+    }
+
     /// The store's name as rows carry it. A load cell compares ways to read one document, not stores.
     pub fn store_label(&self) -> String {
         match self.kind {

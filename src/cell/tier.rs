@@ -14,6 +14,15 @@ impl Tier {
         Self(store.statistics())
     }
 
+    /// Share of the gets of held keys since an earlier reading that a copy answered, if there were any.
+    pub fn emit_hit_ratio(&self, before: &Self, emitter: &mut Emitter) {
+        let (Some(now), Some(before)) = (&self.0, &before.0) else { return };
+        let (hits, misses) = ((now.hits - before.hits) as f64, (now.misses - before.misses) as f64);
+        if hits + misses > 0.0 {
+            emitter.row(Phase::Read, "hit_ratio", hits / (hits + misses));
+        }
+    }
+
     pub fn emit(&self, phase: Phase, emitter: &mut Emitter) {
         let Some(statistics) = &self.0 else { return };
         emitter.row(phase, "resident_items", statistics.resident_items as f64);

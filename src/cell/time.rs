@@ -7,8 +7,9 @@ use anyhow::{Context, Result, anyhow};
 
 use super::emit::Emitter;
 use super::heap::Snapshot;
-use super::memory::{load, source};
+use super::memory::{self, load};
 use super::spec::Spec;
+use super::tier::Tier;
 use super::verify;
 use crate::measure::clock::{self, Clock};
 use crate::measure::latency::Latencies;
@@ -34,17 +35,16 @@ impl Visitor for Time<'_> {
 
     fn visit<S: Store>(self, row: &'static Row) -> Result<()> {
         let Time { spec, emitter } = self;
-        let keys = KeySet::collect(&mut *source(spec)?, None)?;
-        anyhow::ensure!(!keys.is_empty(), "{} holds no item; there is nothing to ask for", spec.data.source);
+        let keys = memory::keys(spec)?;
         let clock = Clock::new();
         let start = clock.raw();
         let store: S = load(spec)?;
         let load_ns = clock.nanos(start, clock.raw());
         let holding = super::heap::Holding::of(&store);
         warm_up(&store, &keys, spec)?;
-        let before = store.statistics();
+        let before = Tier::of(&store);
         let rate = run_threads(&store, &keys, spec, Pass::Throughput)?;
-        let after = store.statistics();
+        let after = Tier::of(&store);
         let sampled = run_threads(&store, &keys, spec, Pass::Latency(clock.cost_ns()))?;
         let end = Snapshot::take()?;
         let answers = verify::answers(&store, row, spec)?;
@@ -52,14 +52,11 @@ impl Visitor for Time<'_> {
 
         emitter.row(Phase::Load, "load_seconds", load_ns as f64 / 1e9);
         rate.emit_rate(emitter);
-        if let (Some(before), Some(after)) = (before, after) {
-            let (hits, misses) = ((after.hits - before.hits) as f64, (after.misses - before.misses) as f64);
-            emitter.row(Phase::Read, "hit_ratio", hits / (hits + misses));
-        }
+        after.emit_hit_ratio(&before, emitter);
         emitter.row(Phase::Read, "timer_cost_ns", clock.cost_ns());
         emitter.row(Phase::Read, "rss_bytes", end.memory.rss as f64);
         emitter.row(Phase::Read, "entries", holding.entries as f64);
-        sampled.emit_latency(emitter);
+        emitter.latencies("get", &sampled.latencies);
         answers.emit(emitter);
         drop(store);
         verify::entries(holding.entries, row, spec, emitter)
@@ -73,9 +70,7 @@ const WARMED: u64 = 1 << 16;
 fn warm_up<S: Store>(store: &S, keys: &KeySet, spec: &Spec) -> Result<()> {
     let requests = Requests::new(keys, spec.zipf, spec.seed, 0)?;
     let mut reader = store.reader();
-    for rank in (0..keys.len().min(WARMED)).rev() {
-        reader.get(keys.key(requests.number_of_rank(rank)), |_| ())?;
-    }
+    requests.hottest_last(WARMED).try_for_each(|key| reader.get(key, |_| ()).map(|_| ()))?;
     Ok(())
 }
 
@@ -115,16 +110,6 @@ impl Work {
             emitter.row(Phase::Read, "gets_per_second", self.gets_per_second);
         }
     }
-
-    fn emit_latency(&self, emitter: &mut Emitter) {
-        let samples = self.latencies.count();
-        for (percentile, ns) in self.latencies.percentiles() {
-            emitter.latency("get", Some(percentile), ns, samples);
-        }
-        for (ns, count) in self.latencies.buckets() {
-            emitter.latency("get", None, ns, count);
-        }
-    }
 }
 
 /// Runs one pass on every thread at once, for half of the cell's reading time.
@@ -136,8 +121,7 @@ fn run_threads<S: Store>(store: &S, keys: &KeySet, spec: &Spec, pass: Pass) -> R
             .map(|number| {
                 let (start, over) = (&start, &over);
                 scope.spawn(move || {
-                    let stream_seed = spec.seed ^ (u64::from(number + 1) << 32) ^ u64::from(spec.round);
-                    let mut requests = Requests::new(keys, spec.zipf, spec.seed, stream_seed)?;
+                    let mut requests = Requests::new(keys, spec.zipf, spec.seed, spec.stream_seed(number))?;
                     let mut thread = Thread { clock: Clock::new(), batch: Batch::default(), work: Work::default() };
                     start.wait();
                     // One untimed batch: the thread's own set-up and the first touch of its memory.

@@ -30,6 +30,24 @@ pub struct Answers {
 }
 
 impl Answers {
+    /// Takes in what another thread compared.
+    pub fn add(&mut self, other: Self) {
+        self.compared += other.compared;
+        self.wrong += other.wrong;
+        self.phantoms += other.phantoms;
+        self.first = self.first.take().or(other.first);
+    }
+
+    /// Notes the answer to the key of this number, as its value's checksum.
+    pub fn note(&mut self, keys: &KeySet, number: u64, answer: Option<u64>) {
+        self.compared += 1;
+        if answer != Some(keys.checksum(number)) {
+            self.wrong += 1;
+            let what = if answer.is_none() { "is missing" } else { "has another value" };
+            self.first.get_or_insert_with(|| format!("key {:?} {what}", String::from_utf8_lossy(keys.key(number))));
+        }
+    }
+
     pub fn emit(&self, emitter: &mut Emitter) {
         emitter.row(Phase::Cell, "verified_gets", self.compared as f64);
         self.emit_faults(emitter);
@@ -87,37 +105,20 @@ pub fn answers<S: Store>(store: &S, row: &Row, spec: &Spec) -> Result<Answers> {
     Ok(found)
 }
 
-/// Compares so many answers, of keys drawn at random, with the checksums of the source's values.
-pub fn sample<S: Store>(store: &S, row: &Row, keys: &KeySet, answers: u64, seed: u64) -> Result<Answers> {
+/// Answers that a sample compares: all of them would take a disk minutes.
+const SAMPLED: u64 = 20_000;
+
+/// Compares the answers of keys drawn alike from all with the checksums of the source's values.
+pub fn sample<S: Store>(store: &S, row: &Row, keys: &KeySet, seed: u64) -> Result<Answers> {
     let mut found = Answers::default();
     let mut rng = StdRng::seed_from_u64(seed);
     let mut reader = store.reader();
-    while row.answers() && found.compared < answers {
+    while row.answers() && found.compared < SAMPLED {
         let number = rng.random_range(0..keys.len());
         let answer = reader.get(keys.key(number), keys::checksum)?;
         found.note(keys, number, answer);
     }
     Ok(found)
-}
-
-impl Answers {
-    /// Takes in what another thread compared.
-    pub fn add(&mut self, other: Self) {
-        self.compared += other.compared;
-        self.wrong += other.wrong;
-        self.phantoms += other.phantoms;
-        self.first = self.first.take().or(other.first);
-    }
-
-    /// Notes the answer to the key of this number, as its value's checksum.
-    pub fn note(&mut self, keys: &KeySet, number: u64, answer: Option<u64>) {
-        self.compared += 1;
-        if answer != Some(keys.checksum(number)) {
-            self.wrong += 1;
-            let what = if answer.is_none() { "is missing" } else { "has another value" };
-            self.first.get_or_insert_with(|| format!("key {:?} {what}", String::from_utf8_lossy(keys.key(number))));
-        }
-    }
 }
 
 /// Figures per entry are only as true as the number of entries: counts the source's distinct keys, once the store is gone.

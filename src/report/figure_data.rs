@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::figures::{Drawing, Line, Picture, Whisker};
-use super::rows::{Columns, Filter, Rows, matches};
+use super::rows::{Columns, Filter, Rows, allows, matches};
 use crate::experiment::file::{Figure, FigureKind};
 use crate::record::find_metric;
 use crate::registry;
@@ -11,12 +11,8 @@ use crate::stats;
 
 /// The picture of a figure; `order` is the order of stores in the experiment.
 pub fn picture(figure: &Figure, rows: &Rows, order: &[&str], seed: u64) -> Picture {
-    let shown = |store: &String| {
-        figure
-            .only
-            .get("store")
-            .is_none_or(|stores| stores.split(',').any(|one| one.trim() == store.trim_end_matches("+twin")))
-    };
+    let wanted = figure.only.get("store");
+    let shown = |store: &String| wanted.is_none_or(|wanted| allows(wanted, store.trim_end_matches("+twin")));
     let stores = rows.stores(order).into_iter().filter(shown).collect();
     let draft = Draft { figure, rows, stores, seed };
     let drawing = match figure.kind {

@@ -120,7 +120,10 @@ fn word(value: &impl serde::Serialize) -> String {
 
 /// Whether the row carries everything that the filter asks for. Columns that this kind of row lacks do not count against it.
 pub fn matches(row: &impl Columns, filter: &Filter) -> bool {
-    filter.iter().all(|(column, wanted)| {
-        row.column(column).is_none_or(|value| wanted.split(',').any(|part| part.trim() == value))
-    })
+    filter.iter().all(|(column, wanted)| row.column(column).is_none_or(|value| allows(wanted, &value)))
+}
+
+/// Whether a filter's text, which may be a list with commas, names the value.
+pub fn allows(wanted: &str, value: &str) -> bool {
+    wanted.split(',').any(|part| part.trim() == value)
 }

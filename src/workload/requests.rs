@@ -35,12 +35,9 @@ impl<'a> Requests<'a> {
         })
     }
 
-    /// Number of the key of this rank; 0 is the hottest.
-    ///
-    /// # Panics
-    /// Where `rank` is not below the number of keys.
-    pub fn number_of_rank(&self, rank: u64) -> u64 {
-        self.places.apply(rank)
+    /// The hottest keys, at most `count` of them, the hottest last: asked for in this order they are what an LRU holds.
+    pub fn hottest_last(&self, count: u64) -> impl Iterator<Item = &'a [u8]> {
+        (0..self.keys.len().min(count)).rev().map(|rank| self.keys.key(self.places.apply(rank)))
     }
 
     /// Number of the next key to ask for.
@@ -121,6 +118,18 @@ mod tests {
         assert!(batch.iter().eq(expected.iter().copied()));
         requests.fill(&mut batch, 1);
         assert_eq!(batch.iter().count(), 1);
+    }
+
+    #[test]
+    fn the_hottest_keys_come_last_and_are_those_that_are_drawn_most() {
+        let keys = keys(100);
+        let mut requests = Requests::new(&keys, 2.0, 1, 1).unwrap();
+        let hottest: Vec<&[u8]> = requests.hottest_last(10).collect();
+        let mut drawn = vec![0; 100];
+        (0..10_000).for_each(|_| drawn[requests.next_number() as usize] += 1);
+        let most = (0..100).max_by_key(|number| drawn[*number]).unwrap();
+        assert_eq!((hottest.len(), hottest[9]), (10, keys.key(most as u64)));
+        assert_eq!(requests.hottest_last(1000).count(), 100);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The experiments about the hybrid store, as a user runs them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -131,18 +131,11 @@ fn a_store_without_a_tier_has_no_cell_of_misses_and_is_timed_all_the_same() {
     assert_well(&experiment("uber-gets", out.path(), &["--stores", "flat-map,hybrid-metadata"]));
     let rows = rows(&out.path().join("uber-gets"));
     let kinds = |store: &str| {
-        let mut kinds: Vec<String> = rows
-            .iter()
-            .filter(|row| row.store == store)
-            .map(|row| row.cell.split('/').next().unwrap().to_owned())
-            .collect();
-        kinds.dedup();
-        kinds.sort();
-        kinds.dedup();
-        kinds
+        let cells = rows.iter().filter(|row| row.store == store).map(|row| row.cell.as_str());
+        cells.map(|cell| cell.split('/').next().unwrap()).collect::<BTreeSet<_>>()
     };
-    assert_eq!(kinds("flat-map"), ["time"]);
-    assert_eq!(kinds("hybrid-metadata"), ["miss", "time"]);
+    assert_eq!(kinds("flat-map"), BTreeSet::from(["time"]));
+    assert_eq!(kinds("hybrid-metadata"), BTreeSet::from(["miss", "time"]));
     assert!(values(&rows, "hybrid-metadata", Phase::Read, "miss_over_bare_read")[0] > 0.0);
     let hits = values(&rows, "hybrid-metadata", Phase::Read, "hit_ratio");
     assert!(hits.iter().all(|ratio| *ratio == 0.0), "nothing is resident: {hits:?}");

@@ -11,10 +11,10 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 
 use super::emit::Emitter;
-use super::memory::source;
+use super::memory;
 use super::spec::Spec;
 use super::verify::Answers;
 use crate::measure::clock::Clock;
@@ -30,8 +30,7 @@ use service::Service;
 pub fn run(spec: &Spec, emitter: &mut Emitter) -> Result<()> {
     let row = registry::find(&spec.store).with_context(|| format!("no store is called {:?}", spec.store))?;
     let rate = spec.requests_per_second.context("http: the experiment's grid gives no requests_per_second")?;
-    let keys = KeySet::collect(&mut *source(spec)?, None)?;
-    anyhow::ensure!(!keys.is_empty(), "{} holds no item; there is nothing to ask for", spec.data.source);
+    let keys = memory::keys(spec)?;
     let service = Service::start(spec)?;
     warm_up(&service, &keys, spec)?;
     let idle = service.metrics()?;
@@ -49,16 +48,12 @@ pub fn run(spec: &Spec, emitter: &mut Emitter) -> Result<()> {
     if let (Some(hits), Some(misses)) = (since("larder_hybrid_hits_total"), since("larder_hybrid_misses_total")) {
         emitter.row(Phase::Read, "hit_ratio", hits / (hits + misses));
     }
-    emit_latencies("get", &done.from_due, emitter);
-    emit_latencies("get-sent", &done.from_sent, emitter);
-    for (percentile, ns) in done.from_sent.percentiles() {
-        if percentile == 99.0 {
-            emitter.row(Phase::Read, "sent_p99_ns", ns as f64);
-        }
-    }
-    for (percentile, ns) in done.from_due.percentiles() {
-        if percentile == 99.0 {
-            emitter.row(Phase::Read, "due_p99_ns", ns as f64);
+    for (operation, latencies, p99) in
+        [("get", &done.from_due, "due_p99_ns"), ("get-sent", &done.from_sent, "sent_p99_ns")]
+    {
+        emitter.latencies(operation, latencies);
+        if let Some((_, ns)) = latencies.percentiles().into_iter().find(|(percentile, _)| *percentile == 99.0) {
+            emitter.row(Phase::Read, p99, ns as f64);
         }
     }
     if row.answers() {
@@ -67,25 +62,13 @@ pub fn run(spec: &Spec, emitter: &mut Emitter) -> Result<()> {
     Ok(())
 }
 
-fn emit_latencies(operation: &str, latencies: &Latencies, emitter: &mut Emitter) {
-    for (percentile, ns) in latencies.percentiles() {
-        emitter.latency(operation, Some(percentile), ns, latencies.count());
-    }
-    for (ns, count) in latencies.buckets() {
-        emitter.latency(operation, None, ns, count);
-    }
-}
-
 /// Keys that are asked for once before anything is timed, the hottest last.
 const WARMED: u64 = 20_000;
 
 fn warm_up(service: &Service, keys: &KeySet, spec: &Spec) -> Result<()> {
     let requests = Requests::new(keys, spec.zipf, spec.seed, 0)?;
     let mut connection = Connection::open(service.address)?;
-    for rank in (0..keys.len().min(WARMED)).rev() {
-        connection.translate(keys.key(requests.number_of_rank(rank)))?;
-    }
-    Ok(())
+    requests.hottest_last(WARMED).try_for_each(|key| connection.translate(key).map(|_| ()))
 }
 
 struct Load<'a> {
@@ -144,8 +127,7 @@ impl Load<'_> {
     /// One connection's requests, each when it is due or, behind a slow one, as soon as that is answered.
     fn connection(&self, number: u32, mut connection: Connection, failed: &AtomicBool) -> Result<Done> {
         let spec = self.spec;
-        let stream_seed = spec.seed ^ (u64::from(number + 1) << 32) ^ u64::from(spec.round);
-        let mut requests = Requests::new(self.keys, spec.zipf, spec.seed, stream_seed)?;
+        let mut requests = Requests::new(self.keys, spec.zipf, spec.seed, spec.stream_seed(number))?;
         sleep_exactly();
         let clock = Clock::new();
         let (mut done, start) = (Done::default(), clock.raw());
@@ -180,23 +162,5 @@ fn wait_until(clock: &Clock, start: u64, due_ns: u64) {
     let now = clock.nanos(start, clock.raw());
     if due_ns > now {
         std::thread::sleep(Duration::from_nanos(due_ns - now));
-    }
-}
-
-/// Metrics of the service, by their line's name.
-pub struct Metrics(String);
-
-impl Metrics {
-    fn value(&self, name: &str) -> Option<f64> {
-        self.0.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
-    }
-
-    /// # Errors
-    /// The service does not count it.
-    fn needed(&self, name: &str) -> Result<f64> {
-        match self.value(name) {
-            Some(value) => Ok(value),
-            None => bail!("the service's metrics have no {name}"),
-        }
     }
 }

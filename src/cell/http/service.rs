@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::Metrics;
 use super::client::Connection;
 use crate::cell::spec::Spec;
 use crate::measure::alloc::COUNT_VARIABLE;
@@ -118,5 +117,23 @@ fn die_with_parent() -> std::io::Result<()> {
     match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {
         0 => Ok(()),
         _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+/// Metrics of the service, by their line's name.
+pub struct Metrics(String);
+
+impl Metrics {
+    pub fn value(&self, name: &str) -> Option<f64> {
+        self.0.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+    }
+
+    /// # Errors
+    /// The service does not count it.
+    fn needed(&self, name: &str) -> Result<f64> {
+        match self.value(name) {
+            Some(value) => Ok(value),
+            None => bail!("the service's metrics have no {name}"),
+        }
     }
 }

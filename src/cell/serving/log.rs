@@ -64,9 +64,11 @@ impl Log {
         self.refreshes.push((minute / STEP) as usize);
     }
 
-    pub fn minute_is_over(&mut self, minute: u64, statistics: Option<Statistics>) {
+    /// Asks for the statistics at the end of a step alone: they take every shard's lock.
+    pub fn minute_is_over(&mut self, minute: u64, statistics: impl FnOnce() -> Option<Statistics>) {
         if (minute + 1).is_multiple_of(STEP) {
-            self.steps.push(Step { statistics, instance_bytes: std::mem::take(&mut self.instance_bytes) });
+            self.steps
+                .push(Step { statistics: statistics(), instance_bytes: std::mem::take(&mut self.instance_bytes) });
         }
         if (minute + 1).is_multiple_of(WINDOW) {
             let touched: u64 = self.touched.iter().map(|word| u64::from(word.count_ones())).sum();

@@ -15,12 +15,12 @@ use anyhow::{Context, Result, anyhow};
 
 use super::emit::Emitter;
 use super::heap::Snapshot;
-use super::memory::{config, source, warm_up};
+use super::memory::{self, config, source, warm_up};
 use super::spec::{Day, Spec};
 use super::tier::Tier;
 use super::verify::{self, Answers};
 use crate::measure::clock::Clock;
-use crate::measure::memory;
+use crate::measure::memory::resident_of;
 use crate::record::Phase;
 use crate::registry::{Row, Visitor};
 use crate::stats;
@@ -44,8 +44,7 @@ impl Visitor for Serving<'_> {
         let Serving { spec, emitter } = self;
         let day = spec.day.context("serving: the experiment's grid gives no `day`")?;
         warm_up::<Swapped<S>>(spec)?;
-        let keys = KeySet::collect(&mut *source(spec)?, None)?;
-        anyhow::ensure!(!keys.is_empty(), "{} holds no item; there is nothing to ask for", spec.data.source);
+        let keys = memory::keys(spec)?;
         let log = Log::new(&day, keys.len());
         let requests = Requests::new(&keys, spec.zipf, spec.seed, spec.seed ^ u64::from(spec.round + 1) << 32)?;
         let clock = Arc::new(Manual::at(0));
@@ -76,15 +75,12 @@ impl Visitor for Serving<'_> {
         service.live(&store)?;
         let wall_ns = service.timer.nanos(start, service.timer.raw());
         // The day asks for hot keys; a store must be right about the others too.
-        let sampled = verify::sample(&store, row, &keys, VERIFIED, spec.seed)?;
+        let sampled = verify::sample(&store, row, &keys, spec.seed)?;
         service.emit(&store, load_ns, wall_ns, emitter);
         sampled.emit(emitter);
         Ok(())
     }
 }
-
-/// Answers of keys drawn alike from all that are compared with the source after the day.
-const VERIFIED: u64 = 20_000;
 
 /// Sampled memory and requests go on in slices of a simulated second.
 const SECONDS: u64 = 60;
@@ -121,7 +117,7 @@ impl Service<'_> {
                 }
             }
             self.sample_memory()?;
-            self.log.minute_is_over(minute, store.statistics());
+            self.log.minute_is_over(minute, || store.statistics());
         }
         Ok(())
     }
@@ -174,7 +170,7 @@ impl Service<'_> {
 
     /// Resident memory of the instance: what the store added to the process, and the modelled rest of the service.
     fn sample_memory(&mut self) -> Result<()> {
-        let resident = memory::resident_of(std::process::id()).context("reading /proc/self/statm")?;
+        let resident = resident_of(std::process::id()).context("reading /proc/self/statm")?;
         let other = self.day.other_bytes_per_entry * self.keys.len() as f64;
         self.log.memory(resident as f64 - self.baseline.memory.rss as f64 + other);
         Ok(())

@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_path_is_no_url_even_with_a_colon_in_it() {
-        for path in ["a.json", "/tmp/a:b.json", "C:\\a", "a/b://c", "-", "://", "1a://b"] {
+        for path in ["a.json", "/data/a:b.json", "C:\\a", "a/b://c", "-", "://", "1a://b"] {
             assert_eq!(Address::parse(path).map(|_| ()), None, "{path}");
         }
     }
