@@ -12,8 +12,11 @@ const STEP: u64 = 5;
 /// Minutes of the window in which touched entries are counted: the article's preload window.
 const WINDOW: u64 = 15;
 
-/// Steps whose misses make one point of the latency: a step alone has too few of them for a percentile.
+/// Steps whose misses make one point of the latency, or as many more as a percentile needs.
 const LATENCY_STEPS: usize = 6;
+
+/// Percentiles of the latency of misses, as metrics and as shares.
+const PERCENTILES: [(&str, f64); 2] = [("miss_p50_ns", 0.5), ("miss_p99_ns", 0.99)];
 
 /// No percentile stands on fewer samples beyond it.
 const BEYOND: f64 = 10.0;
@@ -120,9 +123,10 @@ impl Log {
     }
 
     fn emit_latency(&self, place: usize, at_ns: u64, emitter: &mut Emitter) {
-        let misses = self.misses_between(place.saturating_sub(LATENCY_STEPS), place);
-        for (metric, share) in [("miss_p50_ns", 0.5), ("miss_p99_ns", 0.99)] {
-            if let Some(ns) = percentile(&misses, share) {
+        for (metric, share) in PERCENTILES {
+            let mut longer_and_longer = (0..=place.saturating_sub(LATENCY_STEPS)).rev();
+            let found = longer_and_longer.find_map(|after| percentile(&self.misses_between(after, place), share));
+            if let Some(ns) = found {
                 emitter.timeline(at_ns, Phase::Read, metric, ns);
             }
         }
@@ -146,7 +150,7 @@ impl Log {
         }
         emitter.row(Phase::Read, "hit_ratio", hits / (hits + misses));
         let misses = self.misses_between(first, self.steps.len() - 1);
-        for (metric, share) in [("miss_p50_ns", 0.5), ("miss_p99_ns", 0.99)] {
+        for (metric, share) in PERCENTILES {
             if let Some(ns) = percentile(&misses, share) {
                 emitter.row(Phase::Read, metric, ns);
             }
